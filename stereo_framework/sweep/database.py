@@ -1,11 +1,11 @@
 """The SQLite file of a results folder, guarded against files that third parties made.
 
 SQLite trusts the files that it opens. A journal next to the database can name any file,
-which SQLite then deletes. A trigger in the database changes the values that are written.
-A view, or pages that refer to each other in circles, can make a query that never ends.
-Therefore three checks are made. The files next to a database must be plain files, and its
-journal must not name another file. The database must hold exactly the one table of a
-results store. A query is stopped if it takes far more steps than the size of its file
+which SQLite then deletes. A trigger in the database changes the written values. A view,
+or pages that refer to each other in circles, can make a query that never ends.
+Therefore three checks are made. The files next to a database must be plain files, and
+its journal must not name another file. The database must hold exactly the one table of
+a results store. A query is stopped if it takes far more steps than the size of its file
 can explain.
 """
 
@@ -155,10 +155,15 @@ class Database:
         self.check_in_place()
 
     def check_in_place(self) -> None:
-        """Raise a DataError if the path no longer leads to the file that was opened.
+        """Refuse a path that no longer leads to the file that was opened.
 
         SQLite goes on writing to a file that was removed, moved or replaced, and its
         content is lost when the program ends.
+
+        Raises
+        ------
+        DataError
+            The file was removed, moved or replaced.
         """
         folder = os.path.dirname(self._name) or "."
         present_file = file_identity(self._path)
@@ -223,7 +228,7 @@ class Database:
         return self._steps > _FREE_STEPS and self._steps > _STEPS_PER_BYTE * self._size_of_files()
 
     def _size_of_files(self) -> int:
-        """Return the size of the database and its write-ahead log in bytes, and 1 MiB more."""
+        """Return the size of the database and its write-ahead log, plus 1 MiB, in bytes."""
         size = 2**20
         for ending in ("", "-wal"):
             with contextlib.suppress(OSError):
@@ -381,7 +386,7 @@ def _last_bytes(path: Path, count: int) -> bytes:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return the device number and inode number of a file; None if there is no such file."""
+    """Return the device number and inode number of a file; None if it is missing."""
     try:
         status = os.stat(path)
     except OSError:

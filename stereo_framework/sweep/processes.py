@@ -96,8 +96,7 @@ class Processes(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
         """Kill the processes."""
-        # The main thread takes no lock here, because an interrupt could leave it
-        # locked.
+        # The main thread takes no lock here. An interrupt could leave it locked.
         self._has_ended = True
         for worker in list(self._workers):
             worker.process.kill()

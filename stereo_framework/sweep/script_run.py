@@ -127,7 +127,10 @@ def run(
     # scripts.
     for (task, results), _ in zip(computed, counted(len(tasks), "run"), strict=False):
         results_of_task[task] = results
-    return ResultList(result for task in tasks for result in results_of_task[task])
+    results_in_order = ResultList()
+    for task in tasks:
+        results_in_order += results_of_task[task]
+    return results_in_order
 
 
 def load_tasks(
@@ -262,14 +265,25 @@ def execute(
         if out is not None:
             store = stack.enter_context(Store(out, create=True))
             store.describe(scripts, _metrics_of(tasks))
-            store.set_listed_keys(dict.fromkeys(key for task in tasks for key in task.keys))
+            store.set_listed_keys(_keys_of(tasks))
         yield from read_or_compute(store, tasks, computation)
 
 
+def _keys_of(tasks: Sequence[Task]) -> list[str]:
+    """Return the keys of the results of all tasks, each key once."""
+    keys: dict[str, None] = {}
+    for task in tasks:
+        keys |= dict.fromkeys(task.keys)
+    return list(keys)
+
+
 def _metrics_of(tasks: Sequence[Task]) -> list[str]:
-    """Return the names of the metrics of all protocols of some tasks."""
-    protocols = [protocol for task in tasks for protocol in task.protocols]
-    return [metric for protocol in protocols for metric in protocol.metrics]
+    """Return the names of the metrics of all protocols of some tasks, each name once."""
+    metrics: dict[str, None] = {}
+    for task in tasks:
+        for protocol in task.protocols:
+            metrics |= dict.fromkeys(protocol.metrics)
+    return list(metrics)
 
 
 def read_or_compute(

@@ -61,7 +61,7 @@ FILE = "results.sqlite"
 """Name of the SQLite file in an output folder."""
 
 _METRICS_FILE = "metrics.json"
-"""Name of the file with the units, directions and sources of the metrics of plug-ins."""
+"""Name of the file with the units, directions and sources of plug-ins' metrics."""
 
 _ADD = (
     "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
@@ -85,7 +85,8 @@ _ROW_FIELDS = tuple(
 )
 """Fields of a result in the column `row`."""
 
-_ROW_TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _ROW_FIELDS}
+_TYPES_OF_RESULT = get_type_hints(Result)
+_ROW_TYPES = {name: _TYPES_OF_RESULT[name] for name in _ROW_FIELDS}
 _ROW_CLASS: Any = TypedDict("_Row", _ROW_TYPES)  # type: ignore
 _ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(_ROW_CLASS))
 """Reader of the column `row`, which holds a result as JSON."""
@@ -327,7 +328,7 @@ class Store:
         )
 
     def lacking(self) -> str:
-        """Return a sentence about planned results that are missing; empty without any."""
+        """Return a sentence about missing planned results; empty if none is missing."""
         [[count]] = self._read("count(*)", "row IS NULL")
         return f"{count} {_MISSING}" if count else ""
 
@@ -356,7 +357,9 @@ class Store:
                 if type(value) is int:
                     # Integers with thousands of digits raise an OverflowError.
                     float(value)
-            map_name = values["map"]
+            map_file = values["map"]
+            if map_file is not None:
+                map_file = self.folder / _inside_folder(map_file)
             return Result(
                 id=values["id"],
                 scene=values["scene"],
@@ -371,7 +374,7 @@ class Store:
                 error=values["error"],
                 script=_StoredMapping(details, "script", self._name),
                 protocol_text=values["protocol_text"],
-                map=None if map_name is None else self.folder / _inside_folder(map_name),
+                map=map_file,
                 environment=values["environment"],
             )
 

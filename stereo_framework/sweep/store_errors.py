@@ -240,8 +240,8 @@ def _opening_error(name: str, error: StoreFault, event: Event) -> DataError:
         )
     else:
         message = (
-            f"{name}: cannot be opened as a results store ({reason}); the disk or the network may "
-            "have failed; check the folder, or choose a folder on a local disk"
+            f"{name}: cannot be opened as a results store ({reason}); check the path and the disk, "
+            "or choose a folder on a local disk"
         )
     return DataError(message)
 

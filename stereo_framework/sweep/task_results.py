@@ -288,7 +288,9 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     for step in matchers:
         if "unknown" in step.parameters:
             instruction = "set 'unknown: {value}' of the matcher, the value as the file stores it"
-            scale = (step.parameters.get("disparity_scale") or 1.0) * step.parameters.get("sign", 1)
+            # The parameter disparity_scale may be null.
+            disparity_scale = step.parameters.get("disparity_scale") or 1.0
+            scale = disparity_scale * step.parameters.get("sign", 1)
     remedies = Remedies(disparity_map=instruction, map_scale=scale)
     return find_reading_errors(
         disparity, task.scene, task.search, is_external=is_external, remedies=remedies
