@@ -156,7 +156,7 @@ def test_the_commands_of_the_page_are_commands():
 def test_the_keys_of_a_scene_file_are_those_of_the_table():
     from stereo_framework.datasets.scene_schema import SceneEntry
 
-    table = PAGE.partition("| key | what it says |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| key | meaning |")[2].partition("\n\n")[0]
     told = re.findall(
         r"`(\w+)`",
         "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `")),

@@ -56,6 +56,12 @@ def test_a_trial_has_another_setting_on_a_scene_if_a_function_returns_it(setting
     assert trial.setting_on("tiny") == "setting on tiny"
 
 
+def test_trials_and_searches_with_equal_fields_are_different_objects(setting):
+    assert Trial(0, setting, None) != Trial(0, setting, None)
+    scenes = [dots()]
+    assert make_result(scenes) != make_result(scenes)
+
+
 @pytest.mark.parametrize(
     ("better", "values", "best"),
     [
