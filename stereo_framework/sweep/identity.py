@@ -5,16 +5,11 @@ files of its stages and the code that computes its disparity map. A result is st
 a key that contains this identity, see `tasks.Task.keys`.
 """
 
-import contextlib
-import functools
 import hashlib
 import json
-import platform
-import sys
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +18,6 @@ import numpy as np
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.core.source_summaries import summarize_source
-from stereo_framework.kernels.cores import available_cores
-
-_PACKAGES = (
-    "stereo-framework",
-    "numpy",
-    "numba",
-    "scipy",
-    "opencv-python-headless",
-    "opencv-python",
-    "PyMaxflow",
-)
-"""Distributions whose versions are recorded with a result."""
 
 _IGNORED_FIELDS = {(Frame, "name")}
 """Fields that only messages show. The name of a frame may be an absolute path."""
@@ -231,27 +214,3 @@ def _digest(kind: str, *parts: bytes | memoryview) -> bytes:
     for part in parts:
         digest.update(hashlib.sha256(part).digest())
     return digest.digest()
-
-
-# --- the environment of a run -----------------------------------------------------------
-
-
-@functools.cache
-def environment() -> dict[str, str]:
-    """Return the versions and the machine that this process computes with."""
-    machine = f"{platform.system()} {platform.machine()}, {available_cores()} cores"
-    return {
-        "python": sys.version.split()[0],
-        "machine": machine,
-        "host": platform.node(),
-        **versions(),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the recorded packages that are installed."""
-    installed = {}
-    for name in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            installed[name] = version(name)
-    return installed

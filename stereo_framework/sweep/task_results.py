@@ -17,7 +17,7 @@ from stereo_framework.evaluation.sanity import Remedies, find_reading_errors
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.batches import Batch
-from stereo_framework.sweep.identity import environment
+from stereo_framework.sweep.environment import environment
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.sweep.result import (
     EVALUATION,

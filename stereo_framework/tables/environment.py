@@ -4,7 +4,7 @@ import os
 import platform
 import sys
 
-from stereo_framework.sweep.identity import versions
+from stereo_framework.sweep.environment import versions
 
 
 def environment_text() -> str:
