@@ -77,7 +77,7 @@ def test_stored_script_of_a_result_gives_the_same_numbers(tmp_path):
 
 
 def test_second_run_computes_only_scenes_with_another_content(tmp_path, monkeypatch):
-    """The identity of a run contains the content of the scene, and not only its name."""
+    """The identity of a run contains the content of the scene, not only its name."""
     first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
