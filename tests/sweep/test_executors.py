@@ -205,7 +205,8 @@ def test_wrong_address_of_a_scheduler_gives_the_address_and_a_remedy(address):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     message = (
         rf"^--dask {address}: no Dask scheduler answers at this address: \S.*; expected the "
-        r"address that 'dask scheduler' prints, such as \S+; start the scheduler, or correct the address$"
+        r"address that 'dask scheduler' prints, such as \S+; start the scheduler, or correct the "
+        r"address$"
     )
     with pytest.raises(DataError, match=message), dask_executor(address):
         pass
