@@ -148,9 +148,7 @@ DAMAGES = {
 
 
 # SQLite reports these two as it reports a file system without locks.
-REMEDIES = dict.fromkeys(("page 0", "cut"), "choose a folder on a local disk") | {
-    "another version": "run SCRIPT --out FOLDER"
-}
+REMEDIES = {"another version": "run SCRIPT --out FOLDER"}
 
 
 def error_line(path, *words):

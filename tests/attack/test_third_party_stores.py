@@ -364,7 +364,7 @@ def test_a_file_system_without_locks_is_named_as_the_cause(tmp_path, monkeypatch
     monkeypatch.setattr("stereo_framework.io.file_lock._lock", no_locks)
     with pytest.raises(
         DataError,
-        match=r"cannot be locked \(No locks available\); some network folders do not",
+        match=r"cannot be locked \(No locks available\), .*some network folders do not",
     ):
         Store(tmp_path, create=True)
 

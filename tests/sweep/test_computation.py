@@ -49,7 +49,7 @@ def machine(monkeypatch):
     ],
 )
 def test_number_of_workers_comes_from_argument_or_executor_or_threads(workers, pool, count):
-    """The argument has priority, then the executor, then the number of threads."""
+    """Prefer the argument, then the executor, then the number of threads."""
     with Computation(workers, pool) as computation:
         assert computation.workers == count
 
@@ -88,13 +88,13 @@ def test_memory_limit_is_the_argument_or_four_fifths_of_the_free_memory(memory, 
     ],
 )
 def test_fewer_than_one_worker_or_byte_is_refused(options, message):
-    """Both limits must be positive."""
+    """Refuse limits of zero and negative limits."""
     with pytest.raises(ParameterError, match=f"^{message}$"):
         Computation(**options)
 
 
 def test_one_worker_and_one_byte_are_accepted():
-    """Both limits may be 1."""
+    """Accept the smallest possible limits."""
     with Computation(workers=1, memory=1) as computation:
         assert (computation.workers, computation.memory_limit) == (1, 1)
 
@@ -107,7 +107,7 @@ def required_bytes(task):
 
 @pytest.mark.parametrize(("spare_bytes", "succeeds"), [(0, True), (1, True), (-1, False)])
 def test_task_fails_only_if_it_needs_more_than_the_memory_limit(spare_bytes, succeeds):
-    """A task whose memory equals the limit is computed."""
+    """Compute a task whose memory equals the limit."""
     [task] = tasks_of_script(load(WINDOW), [dots()])
     with Computation(workers=1, memory=required_bytes(task) + spare_bytes) as computation:
         [(computed, [result])] = computation.results_of([task])
@@ -165,7 +165,7 @@ class LazyFuture:
 def test_batches_are_submitted_while_their_memory_fits(
     monkeypatch, memory_in_batches, workers, peak
 ):
-    """At most one batch more than there are workers is submitted."""
+    """Submit at most one batch more than there are workers."""
     sweep = {"grid": {"matching_cost.truncation": [*range(1, 9)]}}
     tasks = tasks_of_script(load(WINDOW | {"sweep": sweep}), [dots()])
     # Each task becomes a separate batch, so that batches can be counted.

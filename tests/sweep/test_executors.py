@@ -1,4 +1,4 @@
-"""Tests of executors: equal results, workers that die, and tasks without enough memory."""
+"""Tests of executors: equal results, workers that die, and too little memory."""
 
 import concurrent.futures
 import multiprocessing
@@ -130,7 +130,7 @@ def assert_same(results, expected_results):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_threads_give_the_results_of_separate_runs(workers, separate_results):
-    """One worker computes in the calling thread, and three workers are threads."""
+    """Compute in the calling thread with one worker, and in threads with three workers."""
     assert_same(run_sweep(workers=workers), separate_results)
 
 
@@ -139,7 +139,7 @@ def test_threads_give_the_results_of_separate_runs(workers, separate_results):
     ["threads", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)],
 )
 def test_given_executor_gives_the_results_of_separate_runs(name, separate_results, request):
-    """The user may pass an executor of concurrent.futures, or one of a Dask client."""
+    """Accept an executor of concurrent.futures, and the executor of a Dask client."""
     with make_executor(name, request) as pool:
         assert_same(run_sweep(executor=pool), separate_results)
 
@@ -170,7 +170,7 @@ def test_batches_that_have_not_begun_are_cancelled(registry):
 
 
 def test_rounds_in_threads_are_reported_to_the_listener_of_the_caller():
-    """Progress of runs, iterations and sweeps comes from the threads, too."""
+    """Report runs, iterations and sweeps of the threads to the caller's listener."""
     nouns = set()
     with reporting_iterations_to(lambda thread, done, count, noun: nouns.add(noun)):
         run_sweep(workers=2)
@@ -181,7 +181,7 @@ def test_rounds_in_threads_are_reported_to_the_listener_of_the_caller():
 
 
 def test_missing_dask_gives_the_command_that_installs_it(monkeypatch):
-    """Dask is an optional dependency."""
+    """Name the optional dependency and its installation."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = r"--dask needs dask.distributed: pip install '\.\[cluster\]' in the folder"
     with (
@@ -201,11 +201,12 @@ def test_missing_dask_gives_the_command_that_installs_it(monkeypatch):
     ],
 )
 def test_wrong_address_of_a_scheduler_gives_the_address_and_a_remedy(address):
-    """The message differs from the message about a scheduler that is lost later."""
+    """Distinguish a wrong address from a scheduler that is lost later."""
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     message = (
-        rf"^--dask {address}: no Dask scheduler answers at this address: \S.*; expected the address "
-        r"that 'dask scheduler' prints, such as \S+; start the scheduler, or correct the address$"
+        rf"^--dask {address}: no Dask scheduler answers at this address: \S.*; expected the "
+        r"address that 'dask scheduler' prints, such as \S+; start the scheduler, or correct the "
+        r"address$"
     )
     with pytest.raises(DataError, match=message), dask_executor(address):
         pass
@@ -234,14 +235,14 @@ class LonelyScheduler(IdleExecutor):
         return super().submit(function, *arguments)
 
     def no_threads(self):
-        """End the first call, because the computation counts the workers while it waits."""
+        """End the first call when the computation counts the workers."""
         for future in self.futures[:1]:
             future.set_exception(KeyError("gone"))
         return {}
 
 
 def test_missing_dask_worker_is_reported_after_some_time(registry, monkeypatch):
-    """The warning gives the command that starts a worker."""
+    """Warn once, and give the command that starts a worker."""
     monkeypatch.setattr(dask_cluster, "_PATIENCE", 1)
     message = (
         r"^--dask tcp://somewhere:8786: the cluster has had no worker for 1 seconds; the sweep "
@@ -264,7 +265,7 @@ LOST_SCHEDULER = (
 
 @pytest.mark.parametrize("status", ["closed", "closing"])
 def test_lost_scheduler_ends_the_run_with_a_message(status, registry):
-    """The futures of a lost scheduler never end, so the status of the client decides."""
+    """Examine the status of the client, because its futures never end."""
     tasks = tasks_of_script(load(SWEEP), [dots()])
     lost = LonelyScheduler(status)
     with (
@@ -305,14 +306,14 @@ def test_tasks_of_a_dead_worker_are_computed_again(name, modes, tmp_path, regist
     assert [r.error for r in results] == errors * 2
     assert numbers(stored(tmp_path / "out")) == numbers(results)
 
-    # The dangerous stage does not change the map, so all its modes give equal statistics.
+    # The dangerous stage does not change the map, so its modes give equal statistics.
     statistics = [repr(r.statistics) for r in results[: len(modes)] if not r.error]
     assert len(set(statistics)) == 1
     assert all(r.statistics for r in results if not r.error)
 
 
 def test_stage_that_cannot_be_sent_is_refused_with_a_remedy(registry):
-    """A function that is defined inside another function cannot be pickled."""
+    """Refuse a function inside another function, because it cannot be pickled."""
 
     @stage("refinement", source="a test")
     def here_only(disparity):
@@ -325,7 +326,7 @@ def test_stage_that_cannot_be_sent_is_refused_with_a_remedy(registry):
 
 
 def test_processes_stay_until_the_end_of_their_block(separate_results):
-    """A computation that ends early keeps the processes, and their block ends them."""
+    """Keep the processes if a computation ends early. End them with their block."""
     tasks = tasks_of_script(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])
     # A cluster of another test may still have processes.
     other_processes = set(multiprocessing.active_children())
@@ -357,7 +358,7 @@ if __name__ == "__main__":
 
 @posix
 def test_processes_neither_ignore_nor_block_interrupts(tmp_path):
-    """External programs that stages start would inherit both."""
+    """Examine both, because external programs of stages would inherit them."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM_THAT_EXAMINES_SIGNALS)
     command = [sys.executable, str(program)]
@@ -369,7 +370,7 @@ def test_processes_neither_ignore_nor_block_interrupts(tmp_path):
 
 
 def test_shared_beginning_is_computed_once_for_any_number_of_workers(registry):
-    """Tasks with the same optimizer go into one batch, so the optimizer runs once."""
+    """Run an optimizer once, because its tasks go into one batch."""
     calls = []
 
     @stage("optimization", source="a test")
@@ -387,7 +388,7 @@ def test_shared_beginning_is_computed_once_for_any_number_of_workers(registry):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_exception_in_a_halo_fails_only_its_own_runs(registry, workers):
-    """A halo is a function of a plug-in, which may raise anything."""
+    """Call a halo of a plug-in, which may raise anything."""
 
     @stage("refinement", source="a test", halo=lambda size: 1 // size)
     def careless(disparity, *, size: int = 1):
@@ -432,7 +433,7 @@ def test_only_runs_that_need_too_much_memory_fail(workers, monkeypatch):
 
 @pytest.mark.parametrize(("spare_bytes", "fits"), [(4, True), (-4, False)])
 def test_most_of_the_free_memory_may_be_used_by_default(spare_bytes, fits, monkeypatch):
-    """Three volumes of a graph cut fit into four fifths of the free memory, or not."""
+    """Run a graph cut whose three volumes just fit or just do not fit."""
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     free_bytes = int(1.25 * 3 * VOLUME) + spare_bytes
     monkeypatch.setattr(memory_budget, "free_memory", lambda: free_bytes)
@@ -442,7 +443,7 @@ def test_most_of_the_free_memory_may_be_used_by_default(spare_bytes, fits, monke
 
 
 def test_tasks_that_do_not_fit_together_are_computed_apart(monkeypatch, registry):
-    """Without enough memory for their shared volume, each task computes its own strips."""
+    """Compute strips for each task if there is no memory for a shared volume."""
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     calls = []
 

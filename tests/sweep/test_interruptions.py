@@ -125,7 +125,7 @@ def wait_for_new_result(child, out, stored_before, seconds):
 def test_sweep_continues_after_twenty_kills(
     executor, tmp_path, long_script, uninterrupted_long, request
 ):
-    """No result is lost, and none is stored twice."""
+    """Lose no result, and store no result twice."""
     options = ["--executor", executor]
     if executor == "dask":
         options = ["--dask", request.getfixturevalue("cluster")]
@@ -185,7 +185,7 @@ class DaskProcesses:
         self.workers.append(start_module("distributed.cli.dask_worker", self.address, *options))
 
     def kill(self):
-        """Kill all processes."""
+        """End all processes of the cluster."""
         for process in (self.scheduler, *self.workers):
             process.kill()
             process.wait()
@@ -293,7 +293,7 @@ def test_interrupted_command_reports_how_to_continue(
 
 @pytest.mark.slow
 def test_worker_processes_end_with_their_parent(script, tmp_path):
-    """A parent that is killed cannot end its workers, so they watch it."""
+    """Watch the parent process, which cannot end its workers if it is killed."""
     out = tmp_path / "out"
     child = start(script, "--out", str(out), "--executor", "process", "--workers", "2")
     if not os.path.exists(f"/proc/{child.pid}/task/{child.pid}/children"):
@@ -321,7 +321,7 @@ def is_running(process_id):
 
 @pytest.mark.slow
 def test_two_sweeps_do_not_write_to_one_folder(script, tmp_path):
-    """Neither another process nor this process may open the store a second time."""
+    """Refuse to open the store a second time, in this or another process."""
     out = tmp_path / "out"
     with Store(out, create=True):
         child = start(script, "--out", str(out))

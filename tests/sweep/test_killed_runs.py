@@ -1,4 +1,4 @@
-"""Tests of runs that a signal ends: the same command continues them to equal results."""
+"""Tests of runs that a signal ends, and that the same command continues."""
 
 import os
 import random
@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 MARKS = "STEREO_TEST_MARKS"
-"""Environment variable with the folder in which the plug-in creates marks of progress."""
+"""Environment variable with the folder of the plug-in's marks of progress."""
 
 PLUGIN = f'''
 import os, time, uuid
@@ -141,7 +141,7 @@ def wait_for_progress(child, folder, place, count):
 def test_killed_run_continues_to_equal_results_and_maps(
     number, place, moment, script, undisturbed, tmp_path
 ):
-    """The same command continues a run after each signal, wherever it arrives."""
+    """Continue a run after each signal, wherever the signal arrives."""
     draw = random.Random(f"{number.name} {place} {moment}")
     count = draw.randint(1, RUNS - 2) if place not in ("planning", "writing the report") else 1
     delay = draw.uniform(0, 0.2 if place == "writing the report" else 0.05)

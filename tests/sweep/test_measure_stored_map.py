@@ -20,7 +20,7 @@ def maps_in(folder):
 
 
 def test_two_methods_of_one_pipeline_have_a_map_each(tmp_path):
-    """The map of another method is not used, although it is equal."""
+    """Write a map for each method, although both maps are equal."""
     scene = dots()
     for name, protocol in (("a", FIRST), ("b", SECOND)):
         script = WINDOW | {"name": name} | protocol
@@ -31,7 +31,7 @@ def test_two_methods_of_one_pipeline_have_a_map_each(tmp_path):
 
 
 def test_one_method_under_two_protocols_has_one_map(tmp_path, monkeypatch):
-    """The second protocol evaluates the stored map, and nothing is matched."""
+    """Evaluate the stored map under the second protocol, without matching."""
     scene = dots()
     script = WINDOW | {"name": "a"}
     [before] = stereo_framework.run(script | FIRST, scenes=scene, out=tmp_path, maps=True)
@@ -72,7 +72,7 @@ def bounded(registry):
 def test_results_under_another_protocol_keep_all_values_of_the_match(
     bounded, tmp_path, monkeypatch
 ):
-    """Energy, bounds, seconds, warnings, messages and trace come from the first result."""
+    """Copy energy, bounds, seconds, warnings, messages and trace."""
     scene = dots()
     [before] = stereo_framework.run(bounded | FIRST, scenes=scene, out=tmp_path, maps=True)
     assert before.error is None

@@ -30,7 +30,7 @@ def refuse_processes_after(monkeypatch, count):
 
 
 def test_message_about_missing_processes_gives_the_limit_and_a_remedy(monkeypatch):
-    """Without any process, every call raises the same error."""
+    """Raise the same error for every call if there is no process."""
     refuse_processes_after(monkeypatch, 0)
     message = r"temporarily unavailable; .*ulimit -u.*; .*--workers 1"
     with Processes(2) as pool:
@@ -57,7 +57,7 @@ def test_few_processes_compute_all_calls_and_warn_once(count, monkeypatch):
 
 
 def test_another_process_replaces_a_dead_process(monkeypatch):
-    """The death of a process frees its place, so the system starts another one."""
+    """Start another process, because the dead process has freed its place."""
     refuse_processes_after(monkeypatch, 2)
     with Processes(1) as pool:
         with pytest.raises(BrokenExecutor):

@@ -38,7 +38,7 @@ def test_results_are_ordered_by_scene_and_then_by_axes():
 
 
 def test_result_contains_statistics_run_times_and_environment(tmp_path):
-    """The values equal those of a direct call of the pipeline."""
+    """Compare the values with those of a direct call of the pipeline."""
     [result] = stereo_framework.run(WINDOW, scenes=dots(), out=tmp_path)
     match = load(WINDOW).only.pipeline(dots())
     np.testing.assert_array_equal(result.disparity, match.disparity)
@@ -63,7 +63,7 @@ def test_result_contains_statistics_run_times_and_environment(tmp_path):
 
 
 def test_stored_script_of_a_result_gives_the_same_numbers(tmp_path):
-    """The script of one result and the resolved script of the folder can be run."""
+    """Run the script of one result, and the resolved script of the folder."""
     results = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     [again] = stereo_framework.run(stored(tmp_path)[4].script, scenes=dots())
     assert (again.id, again.statistics) == (results[4].id, results[4].statistics)
@@ -77,7 +77,7 @@ def test_stored_script_of_a_result_gives_the_same_numbers(tmp_path):
 
 
 def test_second_run_computes_only_scenes_with_another_content(tmp_path, monkeypatch):
-    """The identity of a run contains the content of the scene, not only its name."""
+    """Identify a scene by its content, and not only by its name."""
     first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
@@ -90,7 +90,7 @@ def test_second_run_computes_only_scenes_with_another_content(tmp_path, monkeypa
 
 
 def test_stored_result_gets_the_axes_of_the_current_script(tmp_path):
-    """Another script may have the same run without any axis."""
+    """Read results of a script that has the same run, but other axes."""
     first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     values = ["aggregation.box.size=3", "matching_cost.truncation=10"]
     [same] = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, overrides=values, maps=True)
@@ -100,7 +100,7 @@ def test_stored_result_gets_the_axes_of_the_current_script(tmp_path):
 
 
 def test_method_without_random_numbers_runs_once_over_an_axis_of_seeds(tmp_path):
-    """Only simulated annealing has a result for each seed."""
+    """Store a result for each seed only for simulated annealing."""
     optimizers = ["winner_take_all", {"use": "simulated_annealing", "iterations": 1}]
     script = WINDOW | {
         "smoothness": "potts",
@@ -114,7 +114,7 @@ def test_method_without_random_numbers_runs_once_over_an_axis_of_seeds(tmp_path)
 
 
 def test_cell_of_a_notebook_may_run_again_and_belongs_to_the_identity(registry, tmp_path):
-    """A changed stage gives another identity, and an unchanged stage the same one."""
+    """Change the identity only if the text of the stage changes."""
     results = []
     for number in (1, 2, 2):
         # A notebook writes the text of each cell to a separate file.
@@ -140,7 +140,7 @@ def typed(reference, match, search):
 
 
 def test_interrupted_run_continues(tmp_path):
-    """The second run reads the stored results, and computes only the missing ones."""
+    """Read the stored results, and compute only the missing ones."""
     script = load(SIZES)
     partial = execute([script], tasks_of_script(script, [dots()]), out=tmp_path, workers=1)
     first_results = [*next(partial)[1], *next(partial)[1]]
@@ -178,7 +178,7 @@ def test_failed_run_is_repeated_by_the_next_command(tmp_path):
 
 
 def test_maps_of_a_sweep_are_written_only_on_request(tmp_path):
-    """If a later command requests the maps, the runs are computed again."""
+    """Compute the runs again if a later command requests the maps."""
     [result] = stereo_framework.run(WINDOW, scenes=dots("folder/tiny"), out=tmp_path / "one")
     np.testing.assert_array_equal(read_pfm(result.map), result.disparity)
     assert result.map.parent == tmp_path / "one" / "maps"
@@ -191,7 +191,7 @@ def test_maps_of_a_sweep_are_written_only_on_request(tmp_path):
 
 
 def test_several_protocols_evaluate_one_match():
-    """The results have the same identity, and metrics can be added to a protocol."""
+    """Give all results the same identity, and add metrics to a protocol."""
     protocols = ["taxonomy2002", {"base": "taxonomy2002", "threshold": 2}]
     results = stereo_framework.run(WINDOW | {"evaluation": {"protocol": protocols}}, scenes=dots())
     assert [r.protocol for r in results] == ["taxonomy2002", "taxonomy2002[thresholds=2]"]
@@ -232,13 +232,13 @@ def test_several_protocols_evaluate_one_match():
     ],
 )
 def test_script_that_does_not_fit_its_scenes_is_refused(change, scenes, kind, message):
-    """Scenes, search ranges and ground truth are checked before anything runs."""
+    """Check scenes, search ranges and ground truth before anything runs."""
     with pytest.raises(kind, match=message):
         stereo_framework.run(SIZES | change, scenes=scenes)
 
 
 def test_scene_without_ground_truth_has_statistics_that_need_none():
-    """They are prediction errors and distances to the pseudo ground truth."""
+    """Compute prediction errors, and distances to the pseudo ground truth."""
     [result] = stereo_framework.run(WINDOW | {"search": {"minimum": 0, "maximum": 7}}, scenes=BLANK)
     measured = {name for name in result.statistics if not name.startswith("pseudo_truth_")}
     assert measured == {"predict_err_match", "fraction_matched"}
@@ -323,7 +323,7 @@ def test_range_around_the_ground_truth_lies_on_the_grid_of_its_step(
     ],
 )
 def test_search_values_of_a_script_replace_values_of_the_scene(search, expected):
-    """Each end and the step can be replaced alone. The direction stays."""
+    """Replace each end and the step separately, and keep the direction."""
     turned = dots(search=SearchRange(0, 7, 0.5)).pair(1, 0, SearchRange(0, 7, 0.5))
     [task] = tasks_of_script(load(WINDOW | {"search": search}), [turned])
     assert task.search == expected
@@ -350,7 +350,7 @@ def test_maps_are_kept_unless_a_stored_script_sweeps(tmp_path, stored, sweeps, m
 
 
 def test_maps_of_several_scripts_are_not_kept_if_one_sweeps(tmp_path):
-    """One default applies to all scripts of a command."""
+    """Apply one default to all scripts of a command."""
     scripts = [load(WINDOW | {"name": "one"}), load(SIZES)]
     tasks = []
     for script in scripts:
@@ -361,7 +361,7 @@ def test_maps_of_several_scripts_are_not_kept_if_one_sweeps(tmp_path):
 
 
 def test_damage_of_the_images_is_the_first_warning(tmp_path):
-    """It appears once, whether the result is computed or read from the store."""
+    """Show the damage once, for a computed result and for a stored result."""
 
     def damaged():
         report_damage("left.png is cut off")

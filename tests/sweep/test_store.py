@@ -43,7 +43,7 @@ def methods(store, **options):
 
 
 def test_stored_result_has_all_values_and_can_be_stored_again(store, tmp_path):
-    """A result that was read from a store equals the result that was written."""
+    """Read the same values that were written."""
     store.add("a", result())
     with Store(tmp_path / "other", create=True) as other_store:
         other_store.add("b", store.get("a"))
@@ -70,7 +70,7 @@ def test_damaged_details_are_reported_when_they_are_read(store):
 
 
 def test_plan_orders_the_results_of_the_last_command(store, tmp_path):
-    """Results of earlier commands stay in the store, but they are not listed."""
+    """Keep results of earlier commands in the store, but do not list them."""
     store.set_listed_keys(["a", "b", "c"])
     for key in ("c", "a"):
         store.add(key, result(method=key))
@@ -98,7 +98,7 @@ def test_plan_orders_the_results_of_the_last_command(store, tmp_path):
     ],
 )
 def test_folder_without_a_store_is_refused(content, message, tmp_path):
-    """The file may be missing or empty, or it may have another format."""
+    """Refuse a missing file, an empty file and a file of another format."""
     if content is not None:
         (tmp_path / "results.sqlite").write_text(content)
     with pytest.raises(DataError, match=message):
@@ -106,7 +106,7 @@ def test_folder_without_a_store_is_refused(content, message, tmp_path):
 
 
 def test_failed_write_keeps_earlier_results(store, tmp_path):
-    """Each result has its own transaction."""
+    """Write each result in its own transaction."""
     store.set_listed_keys(["a", "b"])
     store.add("a", result(method="a"))
     store._db.execute("PRAGMA query_only = ON")
@@ -124,7 +124,7 @@ def test_failed_write_keeps_earlier_results(store, tmp_path):
     ],
 )
 def test_first_damaged_script_is_named_and_others_are_counted(tmp_path, damaged, end):
-    """One warning is enough, because results are shown without the scripts."""
+    """Warn only once, because results are shown without the scripts."""
     for number in range(damaged):
         (tmp_path / f"bad{number}.resolved.yaml").write_text("[")
     (tmp_path / "good.resolved.yaml").write_text("name: good")
@@ -146,13 +146,13 @@ def test_first_damaged_script_is_named_and_others_are_counted(tmp_path, damaged,
     ids=lambda change: next(iter(change)),
 )
 def test_maps_of_other_scenes_methods_and_runs_have_other_files(change):
-    """The name of a map contains the scene, the method and the identity of the run."""
+    """Name a map after the scene, the method and the identity of the run."""
     assert map_stem(result(**change)) != map_stem(result())
     assert map_stem(result()) == "synthetic-planes_box9_0123456789abcdef"
 
 
 def test_results_of_a_run_do_not_include_runs_with_a_similar_identity(store):
-    """The identity of one run may be the beginning of the identity of another run."""
+    """Distinguish identities of which one is the beginning of the other."""
     runs = ("abc", "abcd", "ab", 'abc"', "abc,")
     for run in runs:
         for protocol in ("p", "q"):

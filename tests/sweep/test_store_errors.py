@@ -88,7 +88,7 @@ def test_writing_without_locks_is_refused(without_locks, tmp_path):
 
 
 def test_results_are_read_without_locks(out, without_locks):
-    """A store that no run changes can be read on every file system."""
+    """Read a store on every file system if no run changes the store."""
     with Store(out) as store:
         assert len(store.results()) == 6
 
@@ -102,7 +102,7 @@ def locked_by_another_connection(out):
 
 
 def test_locked_database_without_a_lock_file_is_no_second_program(out, monkeypatch):
-    """On a file system without locks, SQLite also reports that a database is locked."""
+    """Distinguish the two reasons for which SQLite reports a locked database."""
     pytest.importorskip("fcntl")
     monkeypatch.setattr(database, "_LOCK_TIMEOUT", 0.1)
     # Without the lock file, missing locks are not detected before the file is opened.
@@ -119,7 +119,7 @@ def test_locked_database_without_a_lock_file_is_no_second_program(out, monkeypat
 
 
 def test_failed_lock_for_another_reason_is_no_missing_support(tmp_path, monkeypatch):
-    """For example, a disk or a network may fail."""
+    """Distinguish a failure of the disk or the network."""
     pytest.importorskip("fcntl")
 
     def fail(*arguments):
@@ -160,7 +160,7 @@ def test_second_process_that_writes_is_refused(tmp_path):
 
 @pytest.mark.parametrize("create", [True, False])
 def test_another_program_that_locks_the_database_is_reported(create, out, monkeypatch):
-    """Such a program does not use the lock file of this package."""
+    """Report a program that does not use the lock file of this package."""
     monkeypatch.setattr(database, "_LOCK_TIMEOUT", 0.1)
     with locked_by_another_connection(out):
         message = message_of(Store, out, create=create)
@@ -169,7 +169,7 @@ def test_another_program_that_locks_the_database_is_reported(create, out, monkey
 
 
 def test_another_program_that_locks_the_database_during_the_run_is_reported(out, monkeypatch):
-    """Results that were written before are kept."""
+    """Keep the results that were written before."""
     monkeypatch.setattr(database, "_LOCK_TIMEOUT", 0.1)
     with Store(out, create=True) as store:
         [result, *_] = store.results()
@@ -225,7 +225,7 @@ def open_out(out):
     ],
 )
 def test_writing_without_permission_is_reported(name, mode, location, open_out):
-    """The location is the file that cannot be opened."""
+    """Name the file that cannot be opened."""
     (open_out / name).chmod(mode)
     with rights_of_a_user():
         message = message_of(Store, open_out, create=True)
@@ -259,7 +259,7 @@ def test_maps_folder_without_permission_is_reported(open_out):
 @posix
 @pytest.mark.parametrize("name", [".", FILE])
 def test_reading_without_permission_is_reported(name, open_out):
-    """Reading needs no permission to write."""
+    """Name the permission that readers need."""
     (open_out / name).chmod(0o000)
     with rights_of_a_user():
         message = message_of(Store, open_out)
@@ -270,7 +270,7 @@ def test_reading_without_permission_is_reported(name, open_out):
 
 @posix
 def test_results_are_read_without_permission_to_write(open_out):
-    """Readers write nothing."""
+    """Read results without writing anything."""
     for name in (".", FILE, LOCK):
         (open_out / name).chmod(0o555)
     with rights_of_a_user(), Store(open_out) as store:
@@ -305,7 +305,7 @@ def on_a_read_only_disk(folder, *command):
 
 @posix
 def test_read_only_disk_is_reported(out, tmp_path):
-    """Results can be read there, but nothing can be written."""
+    """Read results there, and refuse to write."""
     can_mount = shutil.which("unshare") and on_a_read_only_disk(tmp_path, "true").returncode == 0
     if not can_mount:
         pytest.skip("the system does not let the test mount a folder read-only")
@@ -321,7 +321,7 @@ def test_read_only_disk_is_reported(out, tmp_path):
 
 
 def test_store_that_becomes_read_only_during_the_run_is_reported(out):
-    """Results that were written before are kept."""
+    """Keep the results that were written before."""
     with Store(out, create=True) as store:
         [result, *_] = store.results()
         store._db.execute("PRAGMA query_only = ON")
@@ -336,7 +336,7 @@ def test_store_that_becomes_read_only_during_the_run_is_reported(out):
 
 @pytest.mark.parametrize("change", ["removed", "replaced"])
 def test_lock_file_that_is_lost_during_the_run_ends_the_run(change, tmp_path):
-    """A second process could lock a new file, and both would write to the folder."""
+    """End the run, because a second process could lock a new file."""
 
     class Saboteur(Store):
         """A store whose lock file another program removes or replaces."""
@@ -357,7 +357,7 @@ def test_lock_file_that_is_lost_during_the_run_ends_the_run(change, tmp_path):
 
 
 def test_file_in_place_of_the_folder_is_reported(tmp_path):
-    """Results need a folder."""
+    """Refuse a file, because results need a folder."""
     path = tmp_path / "out"
     path.write_text("a file")
     message = message_of(Store, path, create=True)
