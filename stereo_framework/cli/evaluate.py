@@ -91,9 +91,9 @@ def evaluate(
             *(f"{path}: belongs to no scene; left out" for path in found.unassigned_files),
         )
         if found.missing_scenes:
+            missing_scenes = ", ".join(found.missing_scenes)
             _shared.tell(
-                "warning",
-                f"{folder}: no map for {', '.join(found.missing_scenes)}; the average leaves them out",
+                "warning", f"{folder}: no map for {missing_scenes}; the average leaves them out"
             )
         given.append((folder, name or folder.resolve().name, found.maps))
     changes = {} if threshold is None else {"thresholds": threshold}

@@ -102,9 +102,8 @@ def tune(
         if out is None:
             print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
         else:
-            _shared.say(
-                f"best script: {out / BEST_SCRIPT}; all trials' results: stereo-framework results {out}"
-            )
+            results = f"all trials' results: stereo-framework results {out}"
+            _shared.say(f"best script: {out / BEST_SCRIPT}; {results}")
     failed = [trial for trial in tuned.trials if trial.error]
     for trial in failed:
         _shared.tell(

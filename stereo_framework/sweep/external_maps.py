@@ -101,14 +101,9 @@ def measure_map(
     method_name = method or Path(path).stem
     _refuse_unencodable_name(method_name)
 
-    reading: dict[str, float] = {}
-    if disparity_scale is not None:
-        reading["disparity_scale"] = disparity_scale
-    if unknown is not None:
-        reading["unknown"] = unknown
+    reading = _reading_parameters(disparity_scale, unknown)
     parameters = {"matcher.use": "maps"} | {f"matcher.{key}": reading[key] for key in reading}
     map_remedies = replace(remedies or COMMAND_REMEDIES, map_scale=scale)
-
     identity = _identity(loaded_scene, parameters, disparity)
     statistics = statistics_of(disparity, loaded_scene, used_protocol)
     # The damage of the images is known only now, because the identity reads the images.
@@ -141,6 +136,16 @@ def _refuse_unencodable_name(method: str) -> None:
     if fault:
         message = f"{fault}; set PYTHONUTF8=1 in the environment, or name the method (--name)"
         raise ParameterError(message)
+
+
+def _reading_parameters(disparity_scale: float | None, unknown: float | None) -> dict[str, float]:
+    """Return the given parameters, which change how the file is read."""
+    reading: dict[str, float] = {}
+    if disparity_scale is not None:
+        reading["disparity_scale"] = disparity_scale
+    if unknown is not None:
+        reading["unknown"] = unknown
+    return reading
 
 
 def _identity(scene: Scene, parameters: Mapping[str, Any], disparity: Disparity) -> str:

@@ -70,9 +70,9 @@ def find_maps(
     ParameterError
         The protocol has a fault.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        message = f"{folder}: there is no such folder"
+    root = Path(folder)
+    if not root.is_dir():
+        message = f"{root}: there is no such folder"
         raise DataError(message)
     if protocol is not None:
         # An unknown protocol is refused before files are searched.
@@ -80,14 +80,14 @@ def find_maps(
     preset = None if scenes else _preset_of(protocol)
     candidates = _named_scenes(scenes, data) if scenes else _scenes_under(preset, data)
     scenes_of_file = {
-        path: list(best_scenes(path.relative_to(folder.parent), candidates))
-        for path in map_files(folder)
+        path: list(best_scenes(path.relative_to(root.parent), candidates))
+        for path in map_files(root)
     }
-    maps = _map_of_scene(folder, scenes_of_file)
+    maps = _map_of_scene(root, scenes_of_file)
     if not maps:
-        addition = f" of {preset}" if preset else ""
+        scene_words = f"scene of {preset}" if preset else "scene"
         message = (
-            f"{folder}: the folder contains no disparity map of a known scene{addition} "
+            f"{root}: the folder contains no disparity map of a known {scene_words} "
             f"(disparity maps: {len(scenes_of_file)}, known scenes: {len(candidates)}); name each "
             "file, or its folder, after its scene, for example teddy.pfm"
         )
@@ -132,7 +132,8 @@ def _map_of_scene(folder: Path, scenes_of_file: Mapping[Path, Sequence[str]]) ->
             continue
         [name] = names
         if name in maps:
-            first, second = maps[name].relative_to(folder), path.relative_to(folder)
+            first = maps[name].relative_to(folder)
+            second = path.relative_to(folder)
             message = (
                 f"{folder}: there are two maps for {name}: {first} and {second}; remove one of them"
             )
@@ -178,9 +179,10 @@ def _named_scenes(scenes: Sequence[str], data: PathLike | None) -> list[str]:
 
 
 def _scenes_under(preset: str | None, data: PathLike | None) -> list[str]:
-    """Return the scenes of the data sets that have a protocol; without one, of all.
+    """Return the scenes of all data sets, or of the data sets with a protocol.
 
-    Synthetic scenes are left out, because files rarely have their names by intention.
+    Synthetic scenes are left out. A file with the name of a synthetic scene rarely
+    belongs to this scene.
     """
     names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
     if preset is None:

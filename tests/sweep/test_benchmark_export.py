@@ -1,12 +1,14 @@
 """Disparity maps in the form that benchmarks expect."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_disparity
 from stereo_framework.sweep import Result
-from stereo_framework.sweep.benchmark_export import export_maps
+from stereo_framework.sweep.benchmark_export import BENCHMARKS, export_maps
 
 TRUTH = np.full((24, 32), 3, np.float32)
 PIPES = "middlebury-v3/trainingQ/Pipes"
@@ -117,3 +119,8 @@ def test_an_absolute_name_of_a_scene_does_not_lead_out_of_the_folder(tmp_path):
     assert not outside.exists()
     [name] = exported_files(out)
     assert name.endswith("outside/Pipes/disp0m.pfm")
+
+
+def test_the_format_of_a_benchmark_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        BENCHMARKS["eth3d"].time_path = ""

@@ -1,10 +1,12 @@
 """Which file of a folder is the disparity map of which scene."""
 
+import dataclasses
+
 import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.sweep import map_folders
-from stereo_framework.sweep.map_folders import find_maps
+from stereo_framework.sweep.map_folders import FolderMaps, find_maps
 
 DATA_SET_PROTOCOLS = {"first": "kitti2015", "second": "eth3d", "synthetic": "taxonomy2002"}
 SCENE_NAMES = ("first/part/a", "first/part/b", "first/rest/c", "second/a", "synthetic/planes")
@@ -125,3 +127,9 @@ def test_unknown_scenes_and_missing_folders_are_refused(write_files, tmp_path):
         find_maps(write_files("a.pfm"), scenes=["x", "y"])
     with pytest.raises(DataError, match="none: there is no such folder$"):
         find_maps(tmp_path / "none")
+
+
+def test_the_maps_of_a_folder_cannot_be_replaced():
+    folder_maps = FolderMaps({}, (), ())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        folder_maps.maps = {}

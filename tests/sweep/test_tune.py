@@ -17,6 +17,7 @@ from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 from stereo_framework.sweep import computation
+from stereo_framework.sweep import tune as tune_module
 from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tune import _better_direction, tune
 
@@ -212,6 +213,12 @@ def test_settings_that_fail_do_not_stop_other_settings(registry):
     assert errors[5, -5] == search_error
     assert errors[4, 8] is None
     assert errors[5, 8].endswith("refinement stage refuses_five: ValueError: five is too many")
+
+
+def test_a_setting_without_a_task_is_an_internal_error(monkeypatch):
+    monkeypatch.setattr(tune_module, "tasks_of", lambda scene, script, settings: iter(()))
+    with pytest.raises(ValueError, match="shorter than argument 1"):
+        tune(SCRIPT, BAD, noisy_scene(), trials=1)
 
 
 def test_a_trial_has_the_traceback_of_its_error(registry):
