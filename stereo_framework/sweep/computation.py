@@ -169,8 +169,7 @@ class Computation:
         """Use an executor until the block ends, and end its pool then."""
         self._stack.enter_context(pool)
         self._executor = executor
-        # The end of a pool waits for its threads. Therefore the batches are stopped
-        # before.
+        # The end of a pool waits for its threads, so batches are stopped before it.
         self._stack.callback(self._stop)
 
     def _stop(self) -> None:
@@ -197,16 +196,16 @@ class Computation:
         waiting = collections.deque(planned_batches)
         while waiting:
             batch = waiting.popleft()
-            refusal = ""
+            refusal = None
             try:
                 size = self._budget.size_of(batch)
             except BatchRefusedError as error:
                 refusal = str(error)
 
-            if refusal and len(batch) > 1:
+            if refusal is not None and len(batch) > 1:
                 # Tasks that do not fit into memory together may fit one by one.
                 waiting.extendleft([task] for task in reversed(batch))
-            elif refusal:
+            elif refusal is not None:
                 yield batch[0], failed(batch[0], refusal)
             elif self._executor is None:
                 yield from run_tasks(batch, keep_maps=self.keep_maps)
