@@ -169,14 +169,21 @@ class Pipeline:
         prefix : str
             Text with which all returned addresses begin, such as ``auxiliary.robust.``.
         """
+        if not prefix:
+            return self._stages
+        return tuple((f"{prefix}{address}", step) for address, step in self._stages)
+
+    @functools.cached_property
+    def _stages(self) -> tuple[tuple[str, Step], ...]:
+        """The address and the step of each stage, as `stages` returns them."""
         stages: list[tuple[str, Step]] = []
         for name, method in self.auxiliary:
-            stages += method.stages(f"{prefix}auxiliary.{name}.")
-        for address, step in self.addressed_steps(prefix):
+            stages += method.stages(f"auxiliary.{name}.")
+        for address, step in self.addressed_steps():
             stages += step.walk(address)
         return tuple(stages)
 
-    @property
+    @functools.cached_property
     def reads_frames(self) -> bool:
         """Return whether a stage of the method or of an auxiliary method reads frames.
 

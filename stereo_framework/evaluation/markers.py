@@ -6,6 +6,7 @@ formats define such a number, so it is read as a disparity.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +76,10 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
     """
     rows, columns = disparity.shape
     sample = disparity[:: max(1, rows // _ROWS)]
-    stored_levels, counts = np.unique(sample[np.isfinite(sample)], return_counts=True)
+    values = sample[np.isfinite(sample)]
+    if _are_usual_disparities(values, columns, scale):
+        return []
+    stored_levels, counts = np.unique(values, return_counts=True)
     levels: NDArray[np.float64] = stored_levels.astype(np.float64)
     least = max(_PIXELS, _SHARE * sample.size)
 
@@ -99,6 +103,22 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
         else:
             break
     return markers
+
+
+def _are_usual_disparities(values: NDArray[np.floating], columns: int, scale: float) -> bool:
+    """Return whether neither end of the values can be a marker.
+
+    The values are then positive and smaller than the width of the image, and programs
+    use neither end as a marker. This check takes less time than counting all values.
+    """
+    if not values.size:
+        return True
+    ends = float(values.min()), float(values.max())
+    if not 0 < ends[0] <= ends[1] < columns:
+        return False
+    return not any(
+        math.isclose(end * scale, marker, rel_tol=1e-5) for end in ends for marker in _USUAL
+    )
 
 
 def _other_values_apart(

@@ -9,6 +9,7 @@ from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Disparity, Scene, SearchRange, intensity_scale_warning
 from stereo_framework.evaluation.markers import Marker, probable_markers
+from stereo_framework.evaluation.regions import kept
 
 _FACTORS = (2, 4, 8, 16, 256)
 """Scales of disparity files, in grey levels per pixel: those of the Middlebury sets and that of 16-bit PNG files."""
@@ -98,7 +99,7 @@ def find_reading_errors(
     if is_external is None:
         is_external = search is None
     search = search or scene.search
-    lines = [] if scene.truth is None else _markers_of_truth(scene.truth, scene.name, remedies)
+    lines = _markers_of_truth(scene, remedies)
     if disparity.shape != scene.reference.shape[:2]:
         # Disparities of reduced images have another unit, but a marker is a marker.
         reduced = _markers_of_map(disparity, None, is_external=True, scale=remedies.map_scale)
@@ -113,20 +114,26 @@ def find_reading_errors(
         values = {np.float32(marker.value) for marker in markers}
         lines += _by_range(disparity, scene.name, search, values, remedies)
 
-    dark = intensity_scale_warning(scene.reference)
+    dark = kept(scene, ("dark",), lambda: intensity_scale_warning(scene.reference))
     if dark:
         lines.append(f"{scene.name}: {dark}")
     return lines
 
 
-def _markers_of_truth(truth: Disparity, name: str, remedies: Remedies) -> list[str]:
-    """Report probable markers of the ground truth."""
+def _markers_of_truth(scene: Scene, remedies: Remedies) -> list[str]:
+    """Report probable markers of the ground truth of a scene."""
+    truth = scene.truth
+    if truth is None:
+        return []
+    scale = remedies.truth_scale
+    # A sweep evaluates thousands of maps with the same ground truth.
+    markers = kept(scene, ("markers", scale), lambda: probable_markers(truth, scale=scale))
     lines = []
-    for marker in probable_markers(truth, scale=remedies.truth_scale):
+    for marker in markers:
         stored = _stored_text(marker.value, remedies.truth_scale)
         instruction = remedies.truth.format(value=stored)
         event = _event(marker, truth, "the ground truth", stored)
-        lines.append(f"{name}: {event}; if this value means unknown, {instruction}")
+        lines.append(f"{scene.name}: {event}; if this value means unknown, {instruction}")
     return lines
 
 
@@ -182,8 +189,11 @@ def _by_range(
     is_outside = np.isfinite(sample) & (
         (sample < search.minimum - half) | (sample > search.maximum + half)
     )
-    values, counts = np.unique(sample[is_outside], return_counts=True)
-    if not counts.size or counts.max() < _STUCK * sample.size:
+    outside_values = sample[is_outside]
+    if not outside_values.size or outside_values.size < _STUCK * sample.size:
+        return []
+    values, counts = np.unique(outside_values, return_counts=True)
+    if counts.max() < _STUCK * sample.size:
         return []
     value = values[counts.argmax()]
     if value in markers:

@@ -3,6 +3,8 @@
 A setting is a method of a script with one combination of the swept values.
 """
 
+import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +20,7 @@ Tables leave such cells empty.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Setting:
     """One setting of a script, for any scene.
 
@@ -61,7 +63,7 @@ class Setting:
         """Swept values, by address."""
         return dict(zip(self.swept, self.values, strict=True))
 
-    @property
+    @functools.cached_property
     def parameters(self) -> dict[str, Any]:
         """All values that decide the disparity map, with default values, by address.
 
@@ -102,10 +104,10 @@ class Setting:
 def _stage_names(method: Pipeline, prefix: str = "") -> dict[str, str]:
     """Return the names of the stages in each slot, and of the auxiliary methods."""
     names: dict[str, str] = {}
-    for slot, rules in SLOTS.items():
-        stage_names = [step.stage.name for step in method.in_slot(slot)]
-        if stage_names:
-            names[f"{prefix}{slot}.use"] = (" + " if rules.added else " > ").join(stage_names)
+    # The steps are sorted by slot.
+    for slot, steps in itertools.groupby(method.steps, key=lambda step: step.stage.slot):
+        separator = " + " if SLOTS[slot].added else " > "
+        names[f"{prefix}{slot}.use"] = separator.join(step.stage.name for step in steps)
     if method.auxiliary:
         names[f"{prefix}auxiliary.use"] = ", ".join(name for name, _ in method.auxiliary)
     for name, auxiliary_method in method.auxiliary:
