@@ -230,7 +230,15 @@ class Pipeline:
     @functools.cached_property
     def plan(self) -> tuple[PlannedStep, ...]:
         """All steps that run for the method, in the order of execution."""
-        return tuple(planned_step for _, planned_step in plan_with_addresses(self))
+        return tuple(planned_step for _, planned_step in self.addressed_plan)
+
+    @functools.cached_property
+    def addressed_plan(self) -> tuple[tuple[str, PlannedStep], ...]:
+        """All steps that run for the method, each with its address.
+
+        The address is the key of the run time of the step in an estimate.
+        """
+        return tuple(plan_with_addresses(self))
 
     def cost_of_pairs(self, pair: Pair) -> CostOfPairs:
         """Return the matching cost of the method as a function of a pair of images.

@@ -117,6 +117,7 @@ class Plans:
         self.shorter_runs = _shorter_runs(sorted_plans)
         self.checkpoints = _checkpoints(sorted_plans) | set(self.shorter_runs.values())
 
+        self._needs_of_plans: dict[Beginning, dict[State, frozenset[str]]] = {}
         self.needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
         for plan in plans:
             for state, needs in self.needs_of(plan).items():
@@ -136,6 +137,13 @@ class Plans:
             Names of the data that later steps read, such as ``volume``, for each state.
             The states are sorted from the last step to the first step.
         """
+        # The runner asks again for the needs when it makes the estimate.
+        if plan not in self._needs_of_plans:
+            self._needs_of_plans[plan] = self._compute_needs(plan)
+        return self._needs_of_plans[plan]
+
+    def _compute_needs(self, plan: Beginning) -> dict[State, frozenset[str]]:
+        """Compute the result of `needs_of`."""
         needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
         needs_at_end = frozenset({"volume"}) if self._keep_volume else frozenset()
         for side in self._sides:

@@ -53,7 +53,6 @@ from stereo_framework.engine.planned_steps import (
     CostSum,
     OutsideCostReset,
     SchemeCall,
-    plan_with_addresses,
 )
 from stereo_framework.engine.plans import (
     MATCH,
@@ -584,7 +583,7 @@ class PipelineRunner:
         """Create the estimate of a pipeline from the data after the last step."""
         states = list(reversed(self.plans.needs_of(pipeline.plan)))
         reports = [self.reports[state] for state in states if state in self.reports]
-        addresses = [address for address, _ in plan_with_addresses(pipeline)]
+        addresses = [address for address, _ in pipeline.addressed_plan]
 
         seconds: dict[str, float] = {}
         for state in states:

@@ -134,6 +134,8 @@ def _written_method(method: Pipeline, seed: int) -> dict[str, Any]:
 
 def _without_seed(step: Step, seed: int) -> Step:
     """Remove a seed with the given value from a step and from its inner steps."""
+    if "seed" not in step.parameters and not step.inner_steps:
+        return step
     parameters = {}
     for name, value in step.parameters.items():
         if isinstance(value, Step):

@@ -58,6 +58,9 @@ _LOCK_TIMEOUT = 30
 _FREE_STEPS = 20_000_000
 """Steps of SQLite's virtual machine that every query may take."""
 
+_FREE_BYTES = 2**20
+"""Number by which a query may return more characters than the file has bytes."""
+
 _STEPS_PER_BYTE = 4
 """Steps that a query may take in addition for each byte of its file.
 
@@ -104,13 +107,12 @@ class Database:
         """
         self._steps = 0
         characters = 0
-        # A sound file stores at least one byte for each character.
-        allowed_characters = self._size_of_files()
         rows = []
         try:
             for row in self._connection.execute(sql, values):
                 characters += sum(len(value) for value in row if isinstance(value, str))
-                if characters > allowed_characters:
+                # A sound file stores at least one byte for each character.
+                if characters > _FREE_BYTES and characters > self._size_of_files():
                     raise self._endless_error()
                 rows.append(row)
         except sqlite3.OperationalError as error:
@@ -228,8 +230,8 @@ class Database:
         return self._steps > _FREE_STEPS and self._steps > _STEPS_PER_BYTE * self._size_of_files()
 
     def _size_of_files(self) -> int:
-        """Return the size of the database and its log, plus 1 MiB, in bytes."""
-        size = 2**20
+        """Return the size of the database and its log, plus `_FREE_BYTES`, in bytes."""
+        size = _FREE_BYTES
         for ending in ("", "-wal"):
             with contextlib.suppress(OSError):
                 size += os.stat(f"{self._path}{ending}").st_size

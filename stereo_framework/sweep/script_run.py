@@ -306,9 +306,10 @@ def read_or_compute(
         Each task with its results, one for each protocol.
     """
     tasks_to_compute = []
+    stored_runs = set() if store is None else store.runs()
     for task in tasks:
         stored_results = None
-        if store is not None:
+        if store is not None and task.id in stored_runs:
             stored_results = _read(store, task, keep_maps=computation.keep_maps)
         if stored_results is None:
             tasks_to_compute.append(task)

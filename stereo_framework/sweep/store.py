@@ -301,6 +301,12 @@ class Store:
         results = self._results("key = ? AND row IS NOT NULL", key)
         return results[0] if results else None
 
+    def runs(self) -> set[str]:
+        """Return the ids of all runs with results."""
+        keys = self._read("key", "row IS NOT NULL")
+        with _damaged_file_errors(self._name):
+            return {from_json(key)[0] for [key] in keys}
+
     def of_run(self, run: str) -> list[Result]:
         """Return the results of one run under all protocols.
 

@@ -279,7 +279,7 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
 
     Each warning contains a remedy for scripts.
     """
-    matchers = [step for step in task.setting.pipeline.steps if step.stage.slot == "matcher"]
+    matchers = task.setting.pipeline.in_slot("matcher")
     is_external = any(
         step.stage.name in _EXTERNAL or not step.stage.is_built_in for step in matchers
     )

@@ -221,7 +221,7 @@ def test_several_protocols_evaluate_one_match():
             {"search": {"truth_margin": 0.5}},
             BLANK,
             DataError,
-            "scene blank: search.truth_margin needs its truth, and it has none",
+            "scene blank: search.truth_margin needs ground truth, and it has none",
         ),
         (
             {"search": {"minimum": 9}},
