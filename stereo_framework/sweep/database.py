@@ -30,11 +30,11 @@ VERSION = 4
 TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
 """The one table of a results store.
 
-`key` identifies a result, see `identity.result_key`. `place` is the result's position in
-the list of results that the last command planned. It is null if only an earlier command
-planned the result, and -1 if the result measures a disparity map that another program
-made. `row` is null until the result is computed. `details` holds values that are rarely
-read.
+`key` identifies a result, see `identity.result_key`. `place` is the position of the
+result in the list of results that the last command planned. It is null if only an
+earlier command planned the result, and -1 if the result measures a disparity map that
+another program made. `row` is null until the result is computed. `details` holds values
+that are rarely read.
 """
 
 _SCHEMA = [
@@ -145,7 +145,7 @@ class Database:
             The file cannot be written, for example because the disk is full. Everything
             that was written before is kept.
         DataError
-            The path no longer leads to the file that was opened, so the content is lost.
+            The path no longer leads to the opened file, so the content is lost.
         """
         try:
             with self._connection:
@@ -228,7 +228,7 @@ class Database:
         return self._steps > _FREE_STEPS and self._steps > _STEPS_PER_BYTE * self._size_of_files()
 
     def _size_of_files(self) -> int:
-        """Return the size of the database and its write-ahead log, plus 1 MiB, in bytes."""
+        """Return the size of the database and its log, plus 1 MiB, in bytes."""
         size = 2**20
         for ending in ("", "-wal"):
             with contextlib.suppress(OSError):
@@ -290,8 +290,9 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
             yield database
             database.check_in_place()
         finally:
-            # Without a write-ahead log the store is one file, which can be read even in a
-            # read-only folder. The change fails while another process reads the store.
+            # Without a write-ahead log, the store is one file, which can be read even in
+            # a read-only folder. The change fails while another process reads the
+            # store.
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("PRAGMA journal_mode=DELETE")
 
@@ -338,7 +339,7 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
 def _refuse_log_without_locks(path: Path) -> None:
     """Refuse a store whose latest results are in a write-ahead log.
 
-    SQLite reads the log only with locks, so the results would be missing without a word.
+    SQLite reads the log only with locks, so the results would be missing silently.
 
     Raises
     ------
