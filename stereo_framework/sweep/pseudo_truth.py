@@ -22,7 +22,7 @@ Two iterations are a Gaussian filter with a standard deviation of one pixel.
 """
 
 _MIN_GAIN = 0.03
-"""Minimum gain of density for which the images are smoothed, as a fraction of all pixels.
+"""Minimum gain of density for which the images are smoothed, as a share of all pixels.
 
 On real pairs without noise, smoothing never increases the density by this value.
 """

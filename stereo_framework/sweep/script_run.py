@@ -278,7 +278,7 @@ def _keys_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def _metrics_of(tasks: Sequence[Task]) -> list[str]:
-    """Return the names of the metrics of all protocols of some tasks, each name once."""
+    """Return the names of the metrics of all protocols, each name once."""
     metrics: dict[str, None] = {}
     for task in tasks:
         for protocol in task.protocols:
@@ -289,7 +289,7 @@ def _metrics_of(tasks: Sequence[Task]) -> list[str]:
 def read_or_compute(
     store: Store | None, tasks: Sequence[Task], computation: Computation
 ) -> Iterator[TaskResults]:
-    """Yield stored results first, then compute the other results and add them to the store.
+    """Yield stored results, and then compute the other results and store them.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _read(store: Store, task: Task, *, keep_maps: bool) -> list[Result] | None:
 
 
 def _is_complete(result: Result, *, needs_map: bool) -> bool:
-    """Return whether a stored result did not fail, and has its map if the map is needed."""
+    """Return whether a stored result has no error, and a map if a map is needed."""
     return not result.error and not (needs_map and _lacks_map(result))
 
 
@@ -416,7 +416,7 @@ def _matched_before(store: Store, task: Task) -> Result | None:
 
 
 def _lacks_map(result: Result) -> bool:
-    """Return whether the map or a confidence map of a result is missing or incomplete."""
+    """Return whether a map of a result is missing or incomplete."""
     if result.map is None or not result.map.is_file():
         return True
     return not all(map(is_whole, [result.map, *confidence_files(result.map).values()]))

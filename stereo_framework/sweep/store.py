@@ -339,7 +339,7 @@ class Store:
         return f"{count} {_MISSING}" if count else ""
 
     def _read(self, columns: str, condition: str, *values: Any) -> list[Any]:
-        """Return the values of some columns in the rows that fulfil an SQL condition."""
+        """Return the columns of the rows that fulfil an SQL condition."""
         with _damaged_file_errors(self._name):
             return self._db.execute(f"SELECT {columns} FROM results WHERE {condition}", values)
 
@@ -388,7 +388,7 @@ class Store:
 def map_stem(result: Result) -> str:
     """Return the name, without its ending, of the files of a result's map and pictures.
 
-    It ends with the whole identity, because the maps of two runs must never share a file.
+    The name ends with the whole identity, because two runs must never share a map.
     """
     return f"{file_stem(result.scene)}_{file_stem(result.method)}_{result.id}"
 
