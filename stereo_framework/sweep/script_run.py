@@ -20,7 +20,8 @@ from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.progress import counted
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.executors import Crew
-from stereo_framework.sweep.result import Result, ResultList, confidence_files
+from stereo_framework.sweep.result import Result, confidence_files
+from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.task_results import Done, failed, measure_stored_map
 from stereo_framework.sweep.tasks import FEW, Task, forget, tasks_of_script
@@ -43,7 +44,7 @@ def run(
     executor: Executor | None = None,
     memory: PositiveInt | None = None,
     maps: bool | None = None,
-) -> ResultList:
+) -> ResultSet:
     """Run a parameter script.
 
     Settings that begin with the same stages share them: each beginning is computed once. The numbers are those of runs one by
@@ -77,7 +78,7 @@ def run(
 
     Returns
     -------
-    list of Result
+    ResultSet
         Scene by scene, in the script's order; a notebook shows it as a table, and ``stereo_framework.plot`` draws curves. A run that failed has an `error` and no statistics.
 
     Raises
@@ -103,7 +104,7 @@ def run(
         task: results
         for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)
     }
-    return ResultList(result for task in tasks for result in found[task])
+    return ResultSet(result for task in tasks for result in found[task])
 
 
 def load_tasks(

@@ -33,6 +33,7 @@ from stereo_framework.script.include import RESOLVED
 from stereo_framework.sweep.database import LOCK, Database, opened_to_read, opened_to_write
 from stereo_framework.sweep.identity import result_key
 from stereo_framework.sweep.result import Result, confidence_file
+from stereo_framework.sweep.result_set import ResultSet
 
 FILE = "results.sqlite"
 
@@ -224,10 +225,10 @@ class Store(contextlib.ExitStack):
         # Keys are ASCII texts, so this range holds the keys that begin with the prefix.
         return self._results("key > ? AND key < ? AND row IS NOT NULL", prefix, f"{prefix}\x7f")
 
-    def results(self, *, every: bool = False) -> list[Result]:
+    def results(self, *, every: bool = False) -> ResultSet:
         """Results that were asked for last, in their order, and those of maps made elsewhere; or all in the order in which they were first asked for."""
         asked = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
-        return self._results("row IS NOT NULL ORDER BY rowid" if every else asked)
+        return ResultSet(self._results("row IS NOT NULL ORDER BY rowid" if every else asked))
 
     def lacking(self) -> str:
         """What is to be said of the results that were asked for and are not there yet; empty where none is missing."""
