@@ -203,7 +203,7 @@ def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def _setting(point: Point, others: list[Point]) -> str:
-    """Return the parameters that distinguish a point from other points of its method."""
+    """Return the parameters that distinguish a point from others of its method."""
     from stereo_framework.sweep.value_text import setting_text
 
     varied = [

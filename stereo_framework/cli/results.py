@@ -130,7 +130,7 @@ class _TableOptions:
 
 
 def _write_plots(results: ResultSet, folder: Path) -> None:
-    """Write the plots and tables of the scripts in a folder, and print the names of the files."""
+    """Write the plots and tables of the scripts in a folder, and print their names."""
     from stereo_framework.page.report_files import reports_of, write_reports
     from stereo_framework.sweep.store import read_scripts
 

@@ -99,8 +99,8 @@ def plot(
 ) -> Figure:
     """Plot curves of statistics.
 
-    The statistics are averaged over all parameters that are neither on the horizontal axis
-    nor in series nor in panels, and the footnote describes this average.
+    The statistics are averaged over all parameters that are neither on the horizontal
+    axis nor in series nor in panels, and the footnote describes this average.
 
     Parameters
     ----------

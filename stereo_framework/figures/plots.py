@@ -1,4 +1,4 @@
-"""Plots: of results, as the ``report`` of a script describes them; and histograms of maps."""
+"""Plots of results, as the ``report`` of a script describes them, and of disparities."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _KeyValues = tuple[Any, ...]
 def plot_figure(plot: Plot, results: ResultSet) -> Figure:
     """Draw a plot of a script's report.
 
-    Results are averaged over all keys that are neither axis, series nor panel of the plot,
-    and the footnote describes this average.
+    Results are averaged over all keys that are neither axis, series nor panel of the
+    plot, and the footnote describes this average.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _panel(
 
 
 def _legend_title(plot: Plot, series: Sequence[_KeyValues]) -> str:
-    """Return the title of the legend: the key of the series, if its values are no texts."""
+    """Return the title of the legend, the key of a series with numbers, or no text."""
     if len(plot.series) != 1:
         return ""
     are_texts = all(isinstance(value, str) or value is MISSING for (value,) in series)
@@ -205,7 +205,8 @@ def _legend_title(plot: Plot, series: Sequence[_KeyValues]) -> str:
 def _x_key(plot: Plot, result: Result) -> str | None:
     """Return the key that the horizontal axis shows for a result, or None.
 
-    It is the first key that was swept or, if none was, the first one that the result has.
+    It is the first key that was swept or, if none was, the first one that the result
+    has.
     """
     for key in plot.x:
         # An axis without effect on a setting has no value in its result.
@@ -252,7 +253,8 @@ def distributions_figure(
     panels : mapping of str to mapping of str to ndarray
         By the quantity with its unit, such as ``"error (px)"``, and by the name of the curve. Arrays may have any shape; values that are not finite are left out.
     bin_width : float
-        Width of the bins in the unit of the quantity. Bins are centred on its multiples.
+        Width of the bins in the unit of the quantity. Bins are centred on its
+        multiples.
     title : str
 
     Raises

@@ -1,4 +1,4 @@
-"""Sections of an HTML report that rank methods: ranks with A* groups, ROC curves, energies."""
+"""Sections of an HTML report: ranks with A* groups, ROC curves and energies."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ _MOST_ENERGIES = 20
 
 
 def rank_blocks(results: ResultSet, names: Sequence[str]) -> list[Block]:
-    """Return a table of ranks for each protocol under which several methods have scores.
+    """Return a table of ranks for each protocol with scores of several methods.
 
     The ranks are those of `rank`: the average of the ranks in all columns, and the A*
     groups of Cabezas et al. 2012.
@@ -137,8 +137,8 @@ def roc_blocks(results: ResultSet) -> list[Block]:
 def energy_blocks(results: ResultSet, names: Sequence[str]) -> list[Block]:
     """Draw a chart for each scene and energy for which an optimizer reported a trace.
 
-    Settings that differ only in their optimizer share an energy. Damaged traces are left
-    out, and one paragraph counts them.
+    Settings that differ only in their optimizer share an energy. Damaged traces are
+    left out, and one paragraph counts them.
     """
     sound: dict[str, list[tuple[str, Result]]] = {}
     traced: set[str] = set()

@@ -1,4 +1,4 @@
-"""The HTML report of a run: summary, disparity maps, plots, numbers, times and parameters."""
+"""The HTML report of a run: summary, disparity maps, plots, numbers and parameters."""
 
 import math
 import os
@@ -251,8 +251,8 @@ def _summary(
         seconds = method_means(names, [result.matching_seconds for result in results])
         densities = method_means(names, [density(result.statistics) for result in results])
         beside = {"density %": densities, "seconds": seconds} if densities else {"seconds": seconds}
-        # Reports and tables have the same mean: the average of the protocol with its weights.
-        # If the protocol prescribes no average, it is the plain mean.
+        # Reports and tables have the same mean: the average of the protocol with its
+        # weights. If the protocol prescribes no average, it is the plain mean.
         name_of_setting = {
             result.setting_name: name for result, name in zip(results, names, strict=True)
         }
@@ -286,7 +286,8 @@ def _by_scene(
     sign = -1 if direction == "higher" else 1
     mean, rank = own.means.tolist(), own.average_ranks.tolist()
     for i, method in enumerate(found.methods):
-        # A method that lacks a score has no mean beside those of others, which cover more.
+        # A method that lacks a score has no mean beside those of others, which cover
+        # more.
         if method in averages and math.isfinite(mean[i]):
             mean[i] = averages[method].statistics.get(metric, mean[i])
     several = len(found.scenes) > 1
@@ -337,8 +338,8 @@ def _listing(results: ResultSet, averages: ResultSet, listed: ResultSet) -> Bloc
     shown = [result for result in results if id(result) in listed_objects]
     scenes = {result.scene for result in shown}
     settings = {result.setting_name for result in shown}
-    # A result is compared with the results of its scene only. Other scenes are left out,
-    # because tables of thousands of results take long.
+    # A result is compared with the results of its scene only. Other scenes are left
+    # out, because tables of thousands of results take long.
     compared = ResultSet(result for result in results if result.scene in scenes) + averages
     rows: list[int] = []
     for i, result in enumerate(compared):
@@ -365,7 +366,7 @@ def _chart(title: str, results: ResultSet) -> Block:
 
 
 def _plots(results: ResultSet, scripts: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
-    """Draw the plots of scripts from the current results, or give the reason for no plot."""
+    """Draw the plots of scripts from the current results, or report the error."""
     for results_of_script, report in reports_of(results, scripts):
         for plot in read_report(report).plots:
             try:
@@ -537,7 +538,7 @@ def _row(
 
 
 def _caption(result: Result) -> str:
-    """Return the first statistic of a result that the tables show, with a percent sign."""
+    """Return the first statistic that the tables show, with a percent sign."""
     if not result.statistics:
         return ""
     name = shown_statistics(ResultSet([result]))[0]

@@ -46,7 +46,7 @@ The trace is no statistic, because its seconds and energies belong to one comput
 """
 
 CONFIDENCE = "_confidence_"
-"""Text between the name of a map and that of a measure in the name of a confidence file."""
+"""Text between the names of the map and of the measure in a confidence file's name."""
 
 FIELD_NAMES = ("scene", "method", "protocol", "protocol_text")
 """Fields of a result that `Result.value` returns, and that each result has."""
@@ -67,7 +67,9 @@ def confidence_files(map_file: Path) -> dict[str, Path]:
 
 
 def text_of_trace(trace: Sequence[Point]) -> str:
-    """Return a trace as JSON, empty without points. An unknown lower bound becomes null.
+    """Return a trace as JSON, or an empty text without points.
+
+    An unknown lower bound becomes null.
 
     Examples
     --------
@@ -79,7 +81,9 @@ def text_of_trace(trace: Sequence[Point]) -> str:
 
 
 def trace_of_text(text: str) -> tuple[Point, ...]:
-    """Return the trace that `text_of_trace` has written, or earlier versions with -Infinity.
+    """Return the trace in a text that `text_of_trace` has made.
+
+    Texts of earlier versions with -Infinity are accepted too.
 
     Raises
     ------
@@ -88,7 +92,8 @@ def trace_of_text(text: str) -> tuple[Point, ...]:
     """
     if len(text) > limits.TRACE_TEXT:
         raise ValueError(f"{len(text)} characters; at most {limits.TRACE_TEXT} are read")
-    # Unlike the standard library, this reader refuses deeply nested lists with a ValueError.
+    # Unlike the standard library, this reader refuses deeply nested lists with a
+    # ValueError.
     points = from_json(text)
     if not isinstance(points, list):
         raise ValueError(f"a {type(points).__name__}; expected a list of points")
@@ -216,7 +221,8 @@ class Result:
             The value. None is a parameter that was set to null. `MISSING` means that
             the result has no value of this name.
         """
-        # Statistics are looked up first, because tables need those of thousands of results.
+        # Statistics are looked up first, because tables need those of thousands of
+        # results.
         if name in self.statistics:
             return self.statistics[name]
         if name in FIELD_NAMES:
@@ -245,7 +251,7 @@ class Result:
 
     @property
     def setting_name(self) -> str:
-        """The method with the swept values, such as ``window (aggregation.box.size=9)``."""
+        """Method with the swept values, such as ``window (aggregation.box.size=9)``."""
         return method_text(self.method, self.axes)
 
     @property
@@ -291,7 +297,7 @@ class Result:
         return self._confidence
 
     def changed_files(self) -> list[Path]:
-        """Return the stored map and its confidence, if they were changed since they were written.
+        """Return the files of the map and its confidence that another program changed.
 
         The statistics then belong to another map.
         """
@@ -307,7 +313,7 @@ class Result:
 
     @property
     def trace(self) -> tuple[Point, ...]:
-        """Seconds, energy and perhaps lower bound after each iteration of the optimizer.
+        """Seconds, energy and lower bound after each iteration of the optimizer.
 
         The lower bound is -inf as long as it is not known. The trace is empty if the
         optimizer reported none, or if the stored one is damaged.

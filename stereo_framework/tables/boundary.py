@@ -1,4 +1,4 @@
-"""From stored results to ROC curves, efficiencies, improvements and the feasibility boundary.
+"""ROC curves, efficiencies, improvements and feasibility boundary of stored results.
 
 Kostliva, Cech & Sara 2007.
 """
@@ -70,8 +70,8 @@ def boundary(results: ResultSet, *, drop_incomplete: bool = False) -> Boundary:
     Parameters
     ----------
     results : ResultSet
-        Results of one protocol that computes ``error_rate`` and ``sparsity_rate``, such as
-        ``kostliva2007``. Failed runs are left out.
+        Results of one protocol that computes ``error_rate`` and ``sparsity_rate``, such
+        as ``kostliva2007``. Failed runs are left out.
     drop_incomplete : bool
         If True, settings without a result on some scene are left out of the mean. If
         False, they are refused.

@@ -46,7 +46,8 @@ def _with_null_text(row: Sequence[Any], keys: int) -> list[Any]:
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return rows as CSV with all digits. The cells of None and `MISSING` are empty.
 
-    Texts that a spreadsheet would take for formulas are changed, so that it computes none.
+    Texts that a spreadsheet would take for formulas are changed, so that it computes
+    none.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -59,8 +60,8 @@ def _harmless(cell: Any) -> Any:
     """Return a cell that neither a spreadsheet nor a terminal executes.
 
     A text that a spreadsheet would compute gets an apostrophe in front; numbers and a
-    single "-" stay as they are. A carriage return, which the csv module does not quote and
-    spreadsheets take for the end of a row, becomes the end of a line. Other control
+    single "-" stay as they are. A carriage return, which the csv module does not quote
+    and spreadsheets take for the end of a row, becomes the end of a line. Other control
     characters, which no name in a real table contains, are spelt out.
     """
     if not isinstance(cell, str):

@@ -122,7 +122,8 @@ def means(
         Names of the statistics to average.
     varying_keys : sequence of str, optional
         The names that `ResultSet.varying` returns for these results. Pass this argument
-        only if no setting occurs twice, because repeated settings are then not detected.
+        only if no setting occurs twice, because repeated settings are then not
+        detected.
 
     Returns
     -------
@@ -292,9 +293,10 @@ def _indices_by_row(
     values_by_key: ValuesByKey, row_keys: Sequence[str], count: int
 ) -> dict[KeyValues, list[int]]:
     """Return the indices of the results in each row of the table."""
+    columns = [values_by_key[key] for key in row_keys]
+    keys_of_rows = zip(*columns, strict=True) if columns else [()] * count
     rows: dict[KeyValues, list[int]] = {}
-    for i in range(count):
-        row = tuple(values_by_key[key][i] for key in row_keys)
+    for i, row in enumerate(keys_of_rows):
         rows.setdefault(row, []).append(i)
     return rows
 
@@ -374,12 +376,12 @@ def _has_same_settings_on_every_scene(
     """Return whether some results contain the same settings on each of their scenes."""
     if len(indices) == 1:
         return True
-    setting_keys = [key for key in averaged_keys if key != "scene"]
+    scene_of = values_by_key["scene"]
+    columns = [values_by_key[key] for key in averaged_keys if key != "scene"]
     settings_of_scene: dict[str, set[KeyValues]] = {}
     for i in indices:
-        scene = values_by_key["scene"][i]
-        setting = tuple(values_by_key[key][i] for key in setting_keys)
-        settings_of_scene.setdefault(scene, set()).add(setting)
+        setting = tuple([column[i] for column in columns])
+        settings_of_scene.setdefault(scene_of[i], set()).add(setting)
 
     first_settings, *other_settings = settings_of_scene.values()
     return all(scene_settings == first_settings for scene_settings in other_settings)

@@ -43,14 +43,15 @@ def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
     folder : path-like
         The folder that was passed to the run as ``out``.
     every : bool
-        Include the results of earlier scripts in this folder, not only those of the latest one.
+        Include the results of earlier scripts in this folder, not only those of the
+        latest one.
 
     Returns
     -------
     DataFrame
         A row for each result, in the order of the script: id, scene, method, protocol,
-        all parameters by dotted name, all statistics, energy, seconds, error. The result
-        set that `run` returns has the same table as its ``frame``.
+        all parameters by dotted name, all statistics, energy, seconds, error. The
+        result set that `run` returns has the same table as its ``frame``.
 
     Raises
     ------
@@ -60,7 +61,8 @@ def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
     Examples
     --------
     >>> import tempfile, stereo_framework
-    >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 9]}}}
+    >>> sizes = {"aggregation.box.size": [3, 9]}
+    >>> script = {"include": "window", "sweep": {"grid": sizes}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = stereo_framework.run(script, scenes="synthetic/planes", out=folder)
     ...     frame = stereo_framework.results(folder)
@@ -71,7 +73,7 @@ def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
 
 
 def stored(folder: PathLike, *, every: bool = False) -> ResultSet:
-    """Return the results in an output folder, as `results` describes them, with their maps."""
+    """Return the results in an output folder, with their maps, as a result set."""
     with Store(Path(folder)) as store:
         return store.results(every=every)
 
@@ -84,9 +86,10 @@ def where(results: ResultSet, conditions: Iterable[str]) -> ResultSet:
     results : ResultSet
         Results of any protocols.
     conditions : iterable of str
-        ``KEY=VALUE``, ``KEY!=VALUE`` or, for numbers, with ``<``, ``<=``, ``>``, ``>=``.
-        Keys are ``scene`` (the full name or its last part), ``method``, ``protocol``,
-        parameters, axes, slots and statistics. Values are written as in scripts.
+        ``KEY=VALUE``, ``KEY!=VALUE`` or, for numbers, with ``<``, ``<=``, ``>``,
+        ``>=``. Keys are ``scene`` (the full name or its last part), ``method``,
+        ``protocol``, parameters, axes, slots and statistics. Values are written as in
+        scripts.
 
     Raises
     ------

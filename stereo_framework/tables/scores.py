@@ -1,6 +1,7 @@
 """Scores of methods side by side: the one table behind ranks, groups and the summaries of pages.
 
-Honauer et al. (2015) do not say how scores become comparable. The choices made here are our own:
+Honauer et al. (2015) do not say how scores become comparable. The choices made here are
+our own:
 
 - Ranks are taken in each column, a metric on a scene, 1 = best, where equal scores share the better rank as on Middlebury's pages; then they are averaged.
 - A column in which no method has a score is left out. Elsewhere a missing score counts as the worst: the method found nothing that could be measured, and
@@ -175,8 +176,8 @@ def score_table(
     ------
     ParameterError
         The results have several protocols. Or two results have the same method and
-        settings but different scores on a scene. Or no result has a metric, a metric has
-        no score on any scene, or its direction is not known.
+        settings but different scores on a scene. Or no result has a metric, a metric
+        has no score on any scene, or its direction is not known.
     """
     _ = results.protocol  # The property refuses results of several protocols.
     names = spelled_out(metrics)
@@ -256,9 +257,9 @@ def ranked(
         Results of one protocol.
     metrics : sequence of str
         Metrics to use, by name, by group (``hci``: the nine HCI metrics) or by pattern
-        (``bad_pixels_*``); also whole columns, ``SCENE:METRIC``. Default: the bad pixels
-        in the benchmarks' regions; without these, the HCI metrics; otherwise all columns
-        of numbers.
+        (``bad_pixels_*``); also whole columns, ``SCENE:METRIC``. Default: the bad
+        pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all
+        columns of numbers.
     given : mapping of str to str, optional
         As in `score_table`.
 
@@ -271,8 +272,8 @@ def ranked(
 
     Notes
     -----
-    A column without any score is left out. The notes of the table name such columns, and
-    they report if the methods have different coverages.
+    A column without any score is left out. The notes of the table name such columns,
+    and they report if the methods have different coverages.
     """
     _ = results.protocol  # The property refuses results of several protocols.
     all_columns: dict[tuple[str, str], None] = {}

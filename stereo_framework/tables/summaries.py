@@ -89,8 +89,8 @@ def pivot(
 ) -> Table:
     """Make a table of means with some keys in the rows and other keys in the columns.
 
-    The best value of each statistic is marked. If ``scene`` is one of the keys, the best
-    value on each scene is marked.
+    The best value of each statistic is marked. If ``scene`` is one of the keys, the
+    best value on each scene is marked.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def pivot(
         Results of one protocol.
     rows, columns : sequence of str
         Keys. The key ``statistic`` stands for the names in `statistics`. It becomes the
-        last key of the columns if there are several statistics and no key ``statistic``.
+        last key of the columns if there are several statistics and no key
+        ``statistic``.
     statistics : sequence of str
         Names of the averaged statistics.
 
@@ -193,7 +194,8 @@ def _best_of_pivot(
         Statistic of all cells if no key is ``statistic``.
     """
     places = list(itertools.product(range(len(row_keys)), range(len(column_keys))))
-    # The cells of one statistic and, if scene is among the keys, of one scene are compared.
+    # The cells of one statistic and, if scene is among the keys, of one scene are
+    # compared.
     contest_of_place: list[tuple[str, Any]] = []
     for i, j in places:
         value_of_key = dict(zip(keys, (*row_keys[i], *column_keys[j]), strict=True))
@@ -213,7 +215,7 @@ def _best_of_pivot(
 def _captions(
     keys: Sequence[str], column_keys: Sequence[tuple[Any, ...]], results: ResultSet
 ) -> list[str]:
-    """Return the headings of the columns of a pivot table, with short names of scenes."""
+    """Return the headings of a pivot table's columns, with short names of scenes."""
     short_scenes = short_names({result.scene for result in results})
     captions: list[str] = []
     for values in column_keys:
@@ -226,7 +228,7 @@ def _captions(
 
 
 def _statistic_title(statistic: str) -> str:
-    """Return a statistic with its unit and direction: ``A90_all (pixels, lower is better)``."""
+    """Return a statistic with its unit and direction: ``A90 (pixels, lower is better)``."""
     direction = better_direction(statistic)
     remarks = [unit(statistic), f"{direction} is better" if direction else ""]
     listed = ", ".join(filter(None, remarks))

@@ -56,7 +56,8 @@ class Cell(NamedTuple):
     value : float, optional
         What a column is sorted by, where it is a number.
     mark : str
-        ``"best"``; nothing; or what is wrong with it, in words that are told with the cell.
+        ``"best"``; nothing; or what is wrong with it, in words that are told with the
+        cell.
     hint : str
         Told when the pointer rests on the cell, and to screen readers.
     """
@@ -84,8 +85,9 @@ class Table:
     header : sequence of str
         Names of the columns.
     rows : sequence of sequence
-        Each row contains texts, numbers, booleans, None, `MISSING` or objects of the class
-        `Cell`. In the columns of settings None is null. In other columns None is no value.
+        Each row contains texts, numbers, booleans, None, `MISSING` or objects of the
+        class `Cell`. In the columns of settings None is null. In other columns None is
+        no value.
     keys : int
         Number of columns with settings. They come before the columns with statistics.
     title : str
@@ -136,8 +138,8 @@ class Table:
 def listing(results: ResultSet, columns: Sequence[str] = ()) -> Table:
     """Make a table with a row for each result, and mark the best value on each scene.
 
-    The first columns distinguish the results. Columns with statistics follow, and the last
-    column is the run time.
+    The first columns distinguish the results. Columns with statistics follow, and the
+    last column is the run time.
 
     Parameters
     ----------
@@ -191,10 +193,10 @@ def _cells_of_column(results: ResultSet, name: str) -> list[Any]:
 
 
 def shown_statistics(results: ResultSet, columns: Sequence[str] = ()) -> list[str]:
-    """Return the requested columns or, without any, the usual statistics of the results.
+    """Return the requested columns, or the usual statistics if none is requested.
 
-    The coverage follows errors in any case, because maps that leave out difficult pixels
-    have small errors.
+    The coverage follows errors in any case, because maps that leave out difficult
+    pixels have small errors.
 
     Raises
     ------
@@ -230,7 +232,7 @@ def _compares_energies(results: ResultSet) -> bool:
 
 
 def _usual_statistics(results: ResultSet, statistics: Mapping[str, Any]) -> list[str]:
-    """Return the usual statistics that have a value, or all statistics without ground truth."""
+    """Return the usual statistics that have a value, or all without ground truth."""
     usual = [
         name
         for name in _USUAL
@@ -242,13 +244,13 @@ def _usual_statistics(results: ResultSet, statistics: Mapping[str, Any]) -> list
 
 
 def _is_of_plugin(statistic: str) -> bool:
-    """Return whether a plug-in's metric computes a statistic; the script asked for such a one."""
+    """Return whether the metric of a plug-in computes a statistic."""
     metric = metric_of(statistic)
     return metric is not None and METRICS.origin(metric.name) != METRICS.PACKAGE
 
 
 def density(statistics: Mapping[str, float]) -> float | None:
-    """Return the percentage of pixels with an estimate, or None if it was not computed."""
+    """Return the percentage of pixels with an estimate, or None if it is not known."""
     fraction = statistics.get("fraction_matched")
     percentage = None if fraction is None else 100 * fraction
     return statistics.get("density_all", percentage)
@@ -259,8 +261,8 @@ def best_places(
 ) -> list[int]:
     """Return the indices of the best numbers.
 
-    Numbers with the same text are equal, so that several numbers may be the best. If all
-    numbers of a contest are equal, the contest has no best number.
+    Numbers with the same text are equal, so that several numbers may be the best. If
+    all numbers of a contest are equal, the contest has no best number.
 
     Parameters
     ----------

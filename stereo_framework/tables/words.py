@@ -17,7 +17,9 @@ _NO_LABELS: Mapping[str, str] = {}
 def caption(
     keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NO_LABELS
 ) -> str:
-    """Join the values of several keys to a text. The value of a single key stands alone.
+    """Join the values of several keys to a text.
+
+    The value of a single key has no key in front.
 
     Parameters
     ----------
@@ -88,7 +90,8 @@ def unit(name: str) -> str:
     if head not in SLOTS or not rest:
         return ""
     stage, _, parameter = rest.rpartition(".")
-    # If the address names no stage, any stage of the slot with this parameter may be used.
+    # If the address names no stage, any stage of the slot with this parameter may be
+    # used.
     any_stage = not stage or stage.isdecimal()
     units: set[str] = set()
     for candidate in stages(head):
