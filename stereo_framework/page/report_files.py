@@ -38,49 +38,65 @@ def reports_of(results: ResultSet, scripts: Iterable[Mapping[str, Any]]) -> Repo
 
 
 def write_reports(reports: Reports, out: Path) -> list[Path]:
-    """Write plots and tables.
+    """Write the plots and tables of several scripts.
+
+    If several protocols have the statistics of a plot or table, each protocol has its
+    own files, ``NAME_PROTOCOL.svg``.
 
     Parameters
     ----------
     reports : iterable of (ResultSet, mapping)
         The key ``report`` of each script, with the results of the script.
     out : Path
-        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown. Where
-        several protocols measured what is shown, each gets files of its own, ``NAME_PROTOCOL.svg``.
+        Plots are written to ``out/plots`` as SVG and PNG, and tables to ``out/tables``
+        as CSV and Markdown.
 
     Returns
     -------
     list of Path
-        What was written.
+        The written files.
 
     Raises
     ------
     ScriptError
-        Faults of a report.
+        A report has faults.
     ParameterError
-        What could not be drawn or written, or two scripts call alike, one line each; everything else was written.
+        Some plots or tables could not be written, or two scripts have plots or tables
+        of the same name. The message has one line for each. All others are written.
     """
     written: list[Path] = []
     problems: list[str] = []
     for results, report in reports:
-        wanted, taken = read_report(report), set(written)
-        several: tuple[Plot | PivotTable, ...] = (*wanted.plots, *wanted.tables)
-        for one in several:
-            kind, statistics = ("plots", one.y) if isinstance(one, Plot) else ("tables", one.value)
+        checked_report = read_report(report)
+        files_of_other_scripts = set(written)
+        entries: list[Plot | PivotTable] = [*checked_report.plots, *checked_report.tables]
+        for entry in entries:
+            kind = "plots" if isinstance(entry, Plot) else "tables"
+            statistics = entry.y if isinstance(entry, Plot) else entry.value
             try:
                 with output_folder(out):
-                    for ending, same in of_each_protocol(results, one.where, statistics):
-                        stem = out / kind / f"{one.name}{ending}"
-                        if taken & {Path(f"{stem}.svg"), Path(f"{stem}.csv")}:
-                            raise ParameterError(
-                                "another script's is called so and was written; rename one of them"
-                            )
-                        written += _write(one, same, stem)
+                    for ending, same in of_each_protocol(results, entry.where, statistics):
+                        stem = out / kind / f"{entry.name}{ending}"
+                        _refuse_files(stem, files_of_other_scripts)
+                        written += _write(entry, same, stem)
             except StereoFrameworkError as error:
-                problems.append(f"report.{kind}.{one.name}: {error}")
+                problems.append(f"report.{kind}.{entry.name}: {error}")
     if problems:
         raise ParameterError("\n".join(problems))
     return written
+
+
+def _refuse_files(stem: Path, files_of_other_scripts: set[Path]) -> None:
+    """Refuse to write files that another script has written.
+
+    Raises
+    ------
+    ParameterError
+        Another script has a plot or table of the same name.
+    """
+    if files_of_other_scripts & {Path(f"{stem}.svg"), Path(f"{stem}.csv")}:
+        message = "another script's is called so and was written; rename one of them"
+        raise ParameterError(message)
 
 
 def _write(entry: Plot | PivotTable, results: ResultSet, stem: Path) -> list[Path]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -273,51 +273,140 @@ def _summary(
 
 
 def _by_scene(
-    found: Scores,
+    scores: Scores,
     metric: str,
     beside: Mapping[str, Mapping[str, float]],
     averages: Mapping[str, Result],
 ) -> tuple[Table, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the metrics, and the methods' names, the best first.
+    """Return a table of methods by scenes in one metric, and the names of the methods.
 
-    `beside` holds further columns by method, `averages` the protocol's averages of methods, which stand in place of plain means.
+    Parameters
+    ----------
+    scores : Scores
+        Scores in all metrics.
+    metric : str
+        The metric of the table.
+    beside : mapping of str to mapping of str to float
+        Further columns: numbers by the name of the method, by the heading.
+    averages : mapping of str to Result
+        Averages that the protocol prescribes, by the name of the method. They replace
+        plain means.
+
+    Returns
+    -------
+    table : Table
+        The scores with their means and mean ranks.
+    best_first : list of str
+        Names of all methods, the best method first.
     """
-    own, direction = found.of(metric), better_direction(metric)
+    scores_of_metric = scores.of(metric)
+    means_of_methods = _means_of_methods(scores_of_metric, metric, averages)
+    ranks = scores_of_metric.average_ranks.tolist()
+    direction = better_direction(metric)
     sign = -1 if direction == "higher" else 1
-    mean, rank = own.means.tolist(), own.average_ranks.tolist()
-    for i, method in enumerate(found.methods):
-        # A method that lacks a score has no mean beside those of others, which cover
-        # more.
-        if method in averages and math.isfinite(mean[i]):
-            mean[i] = averages[method].statistics.get(metric, mean[i])
-    several = len(found.scenes) > 1
-    order = sorted(
-        range(len(mean)),
-        key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf),
-    )
-    kept = order[:_MOST_METHODS]
-    short = short_names(found.scenes)
-    scenes = found.scenes if metric == found.metrics[0] or len(found.scenes) <= _MOST_SCENES else []
-    header = ["method", *map(short.__getitem__, scenes), *["mean", "mean rank"] * several, *beside]
-    directions = [direction] * len(scenes) + [direction, "lower"] * several + [""] * len(beside)
-    columns = own.values.T.tolist()[: len(scenes)] + [mean, rank] * several
-    columns += [
-        [by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()
-    ]
-    shown = [[values[i] if math.isfinite(values[i]) else None for i in kept] for values in columns]
-    best = best_cells(shown, directions, [range(len(kept))], 1)
-    rows = zip([found.methods[i] for i in kept], *shown, strict=True)
-    said = [
-        f"{direction} is better",
-        *["rank 1 = best, averaged over the scenes"] * several,
-        "seconds: mean time of matching",
-    ]
-    name = f"{metric_name(metric)} ({unit(metric)})".removesuffix(" ()")
-    notes = [f"the best {len(kept)} of {len(order)} methods and settings"] * (
-        len(kept) < len(order)
-    )
-    caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
-    return Table(header, list(rows), 1, caption, notes, best), [found.methods[i] for i in order]
+
+    def order_key(i: int) -> tuple[float, float]:
+        """Return the key by which methods are sorted: mean rank, then mean."""
+        mean = means_of_methods[i]
+        return ranks[i], sign * mean if math.isfinite(mean) else math.inf
+
+    order = sorted(range(len(ranks)), key=order_key)
+    is_main_table = metric == scores.metrics[0] or len(scores.scenes) <= _MOST_SCENES
+    columns: list[_Column] = []
+    if is_main_table:
+        short_scenes = short_names(scores.scenes)
+        for scene, values in zip(scores.scenes, scores_of_metric.values.T.tolist(), strict=True):
+            columns.append(_Column(short_scenes[scene], values, direction))
+    if len(scores.scenes) > 1:
+        columns.append(_Column("mean", means_of_methods, direction))
+        columns.append(_Column("mean rank", ranks, "lower"))
+    for heading, number_of_method in beside.items():
+        numbers = [number_of_method.get(name, math.nan) for name in scores.methods]
+        columns.append(_Column(heading, numbers, ""))
+
+    table = _table_of_columns(scores.methods, columns, order[:_MOST_METHODS])
+    hidden = len(order) > _MOST_METHODS
+    note = f"the best {_MOST_METHODS} of {len(order)} methods and settings"
+    table = replace(table, title=_title_of_summary(scores, metric), notes=[note] if hidden else [])
+    return table, [scores.methods[i] for i in order]
+
+
+class _Column(NamedTuple):
+    """A column of numbers, one for each method.
+
+    Parameters
+    ----------
+    heading : str
+        Name of the column.
+    numbers : sequence of float
+        The numbers, NaN = no number.
+    direction : str
+        ``lower`` or ``higher``, or an empty text if there is no best number.
+    """
+
+    heading: str
+    numbers: Sequence[float]
+    direction: str
+
+
+def _means_of_methods(scores: Scores, metric: str, averages: Mapping[str, Result]) -> list[float]:
+    """Return the mean score of each method in a metric, NaN = no mean.
+
+    Parameters
+    ----------
+    scores : Scores
+        Scores in the metric.
+    metric : str
+        Name of the metric.
+    averages : mapping of str to Result
+        Averages that replace plain means, by the name of the method.
+    """
+    means_of_methods: list[float] = scores.means.tolist()
+    for i, method in enumerate(scores.methods):
+        # A method that lacks a score has no mean, because the means of other methods
+        # cover more scenes.
+        if method in averages and math.isfinite(means_of_methods[i]):
+            average = averages[method].statistics.get(metric, means_of_methods[i])
+            means_of_methods[i] = average
+    return means_of_methods
+
+
+def _table_of_columns(
+    methods: Sequence[str], columns: Sequence[_Column], rows: Sequence[int]
+) -> Table:
+    """Return a table of some methods, and mark the best number of each column.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Names of all methods.
+    columns : sequence of _Column
+        The columns after the names.
+    rows : sequence of int
+        Indices of the shown methods, in their order.
+    """
+    shown: list[list[float | None]] = []
+    for column in columns:
+        numbers = [column.numbers[i] for i in rows]
+        shown.append([number if math.isfinite(number) else None for number in numbers])
+    directions = [column.direction for column in columns]
+    best = best_cells(shown, directions, [range(len(rows))], 1)
+    header = ["method", *(column.heading for column in columns)]
+    cells = zip([methods[i] for i in rows], *shown, strict=True)
+    return Table(header, list(cells), 1, best=best)
+
+
+def _title_of_summary(scores: Scores, metric: str) -> str:
+    """Return the title of a table of methods by scenes."""
+    remarks = [f"{better_direction(metric)} is better"]
+    if len(scores.scenes) > 1:
+        remarks.append("rank 1 = best, averaged over the scenes")
+    remarks.append("seconds: mean time of matching")
+    name = metric_name(metric)
+    unit_text = unit(metric)
+    if unit_text:
+        name += f" ({unit_text})"
+    return f"{name}, protocol {scores.protocol}: {'; '.join(remarks)}"
 
 
 def _listing(results: ResultSet, averages: ResultSet, listed: ResultSet) -> Block:
