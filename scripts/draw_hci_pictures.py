@@ -10,6 +10,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.saving import save_figure, save_picture
 from stereo_framework.papers.hci2015.pictures import metrics_figure, radar_figure, subsets_figure
+from stereo_framework.sweep import ResultSet
 from stereo_framework.tables.scores import score_table
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
@@ -30,7 +31,7 @@ def main() -> None:
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     protocol = {"base": "taxonomy2002", "metrics": "hci", "name": "taxonomy2002, HCI metrics"}
-    results = []
+    results = ResultSet()
     for method in METHODS:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
         results += run(script, scenes=list(SCENES), maps=True)

@@ -19,7 +19,6 @@ from stereo_framework import evaluate, load_scene, run
 from stereo_framework.core.scene import Disparity
 from stereo_framework.io import read_disparity, write_disparity
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
-from stereo_framework.tables.words import setting_name
 from stereo_framework.user_pair.matching import DEFAULT
 
 SCENES = [
@@ -73,8 +72,8 @@ def measured(script: Path, out: Path, folder: str, *, pairs: bool = True) -> lis
     """The maps of all scenes, from what is kept in the folder as far as it is there; with how far each pair of them differs."""
     by_scene: dict[str, dict[str, Disparity]] = {}
     for r in run(script, scenes=SCENES, maps=True, out=out / folder):
-        assert r.disparity is not None, f"{r.scene}, {setting_name(r)}: {r.error}"
-        by_scene.setdefault(r.scene, {})[setting_name(r)] = r.disparity
+        assert r.disparity is not None, f"{r.scene}, {r.setting_name}: {r.error}"
+        by_scene.setdefault(r.scene, {})[r.setting_name] = r.disparity
     found = [_measured(name, maps, out, folder, pairs) for name, maps in by_scene.items()]
     assert all(m.names == found[0].names for m in found), (
         "every scene has the same maps in the same order"

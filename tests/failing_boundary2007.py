@@ -3,20 +3,21 @@
 from made_results import result
 
 from stereo_framework.papers.boundary2007.items import found_boundary
+from stereo_framework.sweep import ResultSet
 
 
 def results_of(rates):
-    """Results from (sparsity, error) lists by scene and method."""
-    return [
+    """Return results from (sparsity, error) lists by scene and method."""
+    return ResultSet(
         result(scene, {"a.b": i}, {"sparsity_rate": s, "error_rate": e}, method=method)
         for scene, methods in rates.items()
         for method, points in methods.items()
         for i, (s, e) in enumerate(points)
-    ]
+    )
 
 
 def found(rates):
-    """Their boundary."""
+    """Return the boundary of these rates."""
     return found_boundary(results_of(rates))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep import Result, ResultSet, Store
 
 SCENES = ("middlebury2001/tsukuba", "middlebury2001/venus")
 
@@ -35,23 +35,26 @@ def sweep(
     statistics: Callable[..., Mapping[str, float]],
     scenes: Sequence[str] = SCENES,
     **changes: Any,
-) -> list[Result]:
-    """A result for each scene and combination of the axes' values, in the order of a script; `statistics` gets scene and values."""
+) -> ResultSet:
+    """Return a result for each scene and combination of the axes' values.
+
+    The function `statistics` gets the scene and the values.
+    """
     names = list(axes)
     combinations = list(itertools.product(*axes.values()))
-    return [
+    return ResultSet(
         result(scene, dict(zip(names, values, strict=True)), statistics(scene, *values), **changes)
         for scene in scenes
         for values in combinations
-    ]
+    )
 
 
 def kept(folder: Path, results: Sequence[Result]) -> Path:
-    """A folder that holds the results."""
+    """Return a folder that stores the results."""
     with Store(folder, create=True) as store:
         store.set_listed_keys([str(i) for i in range(len(results))])
-        for i, one in enumerate(results):
-            store.add(str(i), one)
+        for i, stored_result in enumerate(results):
+            store.add(str(i), stored_result)
     return folder
 
 
@@ -68,10 +71,18 @@ HCI = {
 }
 
 
-def scored(scores: Mapping[str, Mapping[str, Mapping[str, float]]], **changes: Any) -> list[Result]:
-    """Results by method and scene: the HCI scores above with others in place of some."""
-    return [
-        result(scene, {}, HCI | own, method=method, **changes)
+def scored(scores: Mapping[str, Mapping[str, Mapping[str, float]]], **changes: Any) -> ResultSet:
+    """Return results with the HCI scores above, some of which are replaced.
+
+    Parameters
+    ----------
+    scores : mapping
+        The replaced scores, by method, scene and metric.
+    **changes
+        Further fields of all results.
+    """
+    return ResultSet(
+        result(scene, {}, HCI | replaced, method=method, **changes)
         for method, scenes in scores.items()
-        for scene, own in scenes.items()
-    ]
+        for scene, replaced in scenes.items()
+    )

@@ -38,7 +38,7 @@ from stereo_framework.core.plugins import PLUGIN_PREFIX, load_plugin
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
-from stereo_framework.tables.values import word
+from stereo_framework.sweep.value_text import setting_text
 
 pytestmark = pytest.mark.docs
 
@@ -573,7 +573,7 @@ def test_scripts_that_programs_of_the_repository_run_have_no_errors():
     # The study names settings as tables do.
     tuned = load(ROOT / "scripts/method_choice/tuned.yaml").settings
     named = {
-        f"{s.method} ({', '.join(f'{key}={word(value)}' for key, value in s.axes.items())})"
+        f"{s.method} ({', '.join(f'{key}={setting_text(value)}' for key, value in s.axes.items())})"
         for s in tuned
     }
     assert set(DEFAULTS.values()) <= named

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
     from stereo_framework.evaluation import Protocol
     from stereo_framework.evaluation.sanity import Remedies
-    from stereo_framework.sweep import Result
+    from stereo_framework.sweep import Result, ResultSet
     from stereo_framework.sweep.trials import Trial
     from stereo_framework.user_pair.method_choice import MapComparison
 
@@ -634,60 +634,92 @@ def protocol_summary(text: str, columns: Sequence[str] = ()) -> str:
 
 
 def print_results(
-    results: Sequence[Result],
+    results: ResultSet,
     columns: Sequence[str] = (),
     *,
     most: int | None = None,
     whole: str = "--limit 0",
     sort: Sequence[str] = (),
-) -> list[Result]:
-    """Print results, one table for each protocol and what it is, in short, under it, then warnings and errors.
+) -> ResultSet:
+    """Print a table of results for each protocol, then warnings and errors.
 
-    Where just the first rows of each protocol are printed, at `most` so many, the columns and what is best are those of all of its results, and `whole` is what
-    shows all of them. A table over several scenes ends with the averages that the protocol prescribes, over all results, of which a cut table shows no
-    more than `most`. The averages are in the order of the keys `sort`, as the results are. The results that are printed are returned.
+    A table over several scenes ends with the averages that the protocol prescribes. The
+    columns, the best values and the averages are those of all results, also if only the
+    first rows are printed.
+
+    Parameters
+    ----------
+    results : ResultSet
+        Results of any protocols, in the order of the rows.
+    columns : sequence of str
+        Columns of the tables. Default: the usual statistics.
+    most : int, optional
+        Maximum number of results, and of averages, in a table. Default: all.
+    whole : str
+        Option or command that prints all rows.
+    sort : sequence of str
+        Keys by which the averages are sorted, as the results are.
+
+    Returns
+    -------
+    ResultSet
+        The printed results.
     """
-    from stereo_framework.tables.means import average_rows
-    from stereo_framework.tables.tables import listing
-    from stereo_framework.tables.values import by_protocol, setting, sort_rows
+    from stereo_framework.sweep.result_set import ResultSet
+    from stereo_framework.tables.averages import average_rows
+    from stereo_framework.tables.results import sorted_results
 
-    means = sort_rows(average_rows(results), sort, setting)
-    averages = by_protocol(means)
-    printed: list[Result] = []
-    for text, same in by_protocol(results).items():
-        own = averages.get(text, [])
-        part = range(len(same))[: most or None]
-        below = range(len(own))[: most or None]
-        table = listing([*same, *own], columns).rows_of([*part, *(len(same) + i for i in below)])
-        printed += same[: len(part)]
-        print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
-        say(protocol_summary(text, table.header))
-        say_cut(len(part), len(same), "rows", whole)
-        say_cut(len(below), len(own), "averages", whole)
-        if own and len(part) < len(same):
-            say(f"the averages are those of all {len(same)} results, not only of the shown rows")
-    _tell_problems([*printed, *means])
+    averages = sorted_results(average_rows(results), sort)
+    averages_of_protocol = averages.by("protocol_text")
+    printed = ResultSet()
+    for protocol, results_of_protocol in results.by("protocol_text").items():
+        averages_below = averages_of_protocol.get(protocol, ResultSet())
+        printed += _print_protocol_table(
+            results_of_protocol, averages_below, columns, most=most, whole=whole
+        )
+    _print_problems(printed + averages)
     return printed
 
 
-def _tell_problems(results: Sequence[Result]) -> None:
-    """Print errors of runs, and each warning once for all settings that have it."""
-    from stereo_framework.tables.words import setting_name
+def _print_protocol_table(
+    results: ResultSet,
+    averages: ResultSet,
+    columns: Sequence[str],
+    *,
+    most: int | None,
+    whole: str,
+) -> ResultSet:
+    """Print the results of one protocol and their averages, and return the printed results."""
+    from stereo_framework.tables.tables import listing
 
+    result_rows = range(len(results))[: most or None]
+    average_rows = range(len(averages))[: most or None]
+    first_average = len(results)
+    rows = [*result_rows, *(first_average + i for i in average_rows)]
+    table = listing(results + averages, columns).rows_of(rows)
+    print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
+    [protocol] = table.notes
+    say(protocol_summary(protocol, table.header))
+    say_cut(len(result_rows), len(results), "rows", whole)
+    say_cut(len(average_rows), len(averages), "averages", whole)
+    if averages and len(result_rows) < len(results):
+        say(f"the averages are those of all {len(results)} results, not only of the shown rows")
+    return results[: len(result_rows)]
+
+
+def _print_problems(results: ResultSet) -> None:
+    """Print errors of runs, and each warning once for all settings that have it."""
     settings_of: dict[tuple[str, str], list[str]] = {}
+    errors: list[str] = []
     for result in results:
+        setting = result.setting_name
         for warning in result.warnings:
             warning_of_scene = result.scene, warning.removeprefix(f"{result.scene}: ")
-            settings_of.setdefault(warning_of_scene, []).append(setting_name(result))
+            settings_of.setdefault(warning_of_scene, []).append(setting)
+        if result.error:
+            errors.append(f"{_cell(result.scene)} {_cell(setting)}: {result.error}")
 
-    tell_some(
-        "error",
-        [
-            f"{_cell(result.scene)} {_cell(setting_name(result))}: {result.error}"
-            for result in results
-            if result.error
-        ],
-    )
+    tell_some("error", errors)
     lines: dict[str, list[str]] = {"warning": [], "note": []}
     for (scene, warning), settings in settings_of.items():
         listed = few([_cell(name) for name in dict.fromkeys(settings)], 1)
@@ -728,7 +760,7 @@ def metrics_of(names: Sequence[str]) -> list[str]:
     return list(metrics)
 
 
-def statistics_of_metrics(results: Sequence[Result], names: Sequence[str]) -> list[str]:
+def statistics_of_metrics(results: ResultSet, names: Sequence[str]) -> list[str]:
     """Return the statistics of results that these names of metrics, groups or statistics mean.
 
     The pages and exports show the coverages of the HCI metrics, so they are left out.
@@ -739,9 +771,8 @@ def statistics_of_metrics(results: Sequence[Result], names: Sequence[str]) -> li
     for name in names:
         requested.update(GROUPS.get(name, (name,)))
     requested.discard("hci_coverage")
-    statistics = dict.fromkeys(name for r in results for name in r.statistics)
     columns: list[str] = []
-    for name in statistics:
+    for name in results.statistic_names():
         metric = metric_of(name)
         if name in requested or (metric is not None and metric.name in requested):
             columns.append(name)

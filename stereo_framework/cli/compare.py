@@ -52,6 +52,7 @@ def compare(
     from stereo_framework.io import changed_since_written, output_folder
     from stereo_framework.sweep.external_maps import measure_map
     from stereo_framework.sweep.result import changed_maps_warning
+    from stereo_framework.sweep.result_set import ResultSet
     from stereo_framework.user_pair.method_choice import judge
 
     folders = [path for path in maps if path.is_dir()]
@@ -117,7 +118,7 @@ def compare(
         )
         _shared.print_json([result.record() | told for result in results])
         return
-    _shared.print_results(results)
+    _shared.print_results(ResultSet(results))
     if comparisons:
         _shared.print_map_comparisons(place.name, first, comparisons)
     if out is not None:

@@ -57,8 +57,9 @@ def evaluate(
     from stereo_framework.io.disparity import KITTI_SCALE, grey_bits
     from stereo_framework.sweep.external_maps import add_maps, measure_map
     from stereo_framework.sweep.map_folders import find_maps
+    from stereo_framework.sweep.result_set import ResultSet
     from stereo_framework.sweep.store import map_stem
-    from stereo_framework.tables.means import average_rows
+    from stereo_framework.tables.averages import average_rows
 
     for path in maps:
         if not path.exists():
@@ -135,10 +136,11 @@ def evaluate(
         names_of_maps = few([str(path) for path in paths], 1)
         remark = f"{bits}-bit image, read as {factor:g} stored units per pixel of disparity"
         _shared.tell("note", f"{names_of_maps}: {remark}; --disparity-scale sets another scale")
+    result_set = ResultSet(results)
     if json:
-        _shared.print_json([r.record() for r in [*results, *average_rows(results)]])
+        _shared.print_json([r.record() for r in result_set + average_rows(result_set)])
         return
-    _shared.print_results(results, _shared.statistics_of_metrics(results, metric or []))
+    _shared.print_results(result_set, _shared.statistics_of_metrics(result_set, metric or []))
     if out is not None:
         print(_shared.as_typed(f"results, maps, pictures in {out}"))
 

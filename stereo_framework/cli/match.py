@@ -414,7 +414,7 @@ def _record(stem: str, matched: MatchResult, folder: Path, written: list[str]) -
 
 def _print(matched: MatchResult, record: dict[str, Any], *, is_example: bool) -> None:
     """Print the summary of a pair: its results, their place and the next step."""
-    from stereo_framework.tables.values import show
+    from stereo_framework.sweep.value_text import cell_text
 
     notes = [remark for remark in matched.warnings if remark.startswith(NOTE)]
     _shared.say(*_summary(matched, record), matched.stretched, *notes)
@@ -423,7 +423,7 @@ def _print(matched: MatchResult, record: dict[str, Any], *, is_example: bool) ->
     if depth := _depth(matched):
         _shared.say(depth)
     if statistics := record.get("statistics"):
-        _shared.say(", ".join(f"{name} {show(value)}" for name, value in statistics.items()))
+        _shared.say(", ".join(f"{name} {cell_text(value)}" for name, value in statistics.items()))
 
     folder = record["folder"]
     _shared.say(f"results: {_shared.listed(record['files'])} are in {folder}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
-    from stereo_framework.sweep import Result
+    from stereo_framework.sweep import ResultSet
     from stereo_framework.tables.scores import Scores
 
 _NAMED = 5
@@ -58,11 +58,13 @@ def rank(
         Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
         boundary; 'report' draws the curves.
     """
+    from stereo_framework.sweep.result_set import ResultSet
     from stereo_framework.tables.ranking import astar_verdict
-    from stereo_framework.tables.results import where as chosen
+    from stereo_framework.tables.results import where as select
     from stereo_framework.tables.scores import ranked
 
-    results = chosen([r for table in tables for r in _results(table)], where or [])
+    results_of_tables = [result for table in tables for result in _results(table)]
+    results = select(ResultSet(results_of_tables), where or [])
     if boundary:
         unused_options = {
             "--columns": columns is not None,
@@ -114,8 +116,8 @@ def rank(
         _shared.say(astar_verdict(found.groups))
 
 
-def _results(table: Path) -> list[Result]:
-    """The results of a folder or of a CSV file."""
+def _results(table: Path) -> ResultSet:
+    """Return the results of a folder or of a CSV file."""
     from stereo_framework.sweep import Store
     from stereo_framework.tables.formats import read_csv
 
@@ -131,7 +133,7 @@ def _results(table: Path) -> list[Result]:
 
 
 def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], list[list[str]]]:
-    from stereo_framework.tables.values import show
+    from stereo_framework.sweep.value_text import cell_text
     from stereo_framework.tables.words import short_names
 
     header = ["rank", "method", "average rank", *["A* group"] * groups]
@@ -145,15 +147,15 @@ def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], li
         found.columns, found.values.T.tolist(), found.ranks.T.tolist(), strict=True
     ):
         header.append(column._replace(scene=shown[column.scene]).name)
-        cells = [(show(values[i]), str(ranks[i])) for i in order]
+        cells = [(cell_text(values[i]), str(ranks[i])) for i in order]
         widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
         for row, (score, place) in zip(rows, cells, strict=True):
             row.append(f"{score:>{widths[0]}} {place:>{widths[1]}}")
     return header, rows
 
 
-def _print_boundary(results: Sequence[Result], *, json: bool) -> None:
-    """Compare methods by error rate against sparsity."""
+def _print_boundary(results: ResultSet, *, json: bool) -> None:
+    """Print tables that compare methods by error rate against sparsity rate."""
     from stereo_framework.tables.boundary import boundary
 
     found = boundary(results)
@@ -201,10 +203,12 @@ def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def _setting(point: Point, others: list[Point]) -> str:
-    """What tells a point from the others of its method."""
-    from stereo_framework.tables.values import word
+    """Return the parameters that distinguish a point from others of its method."""
+    from stereo_framework.sweep.value_text import setting_text
 
     varied = [
         k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)
     ]
-    return ", ".join(f"{k}={word(point.parameters[k])}" for k in varied) or "the only setting"
+    return (
+        ", ".join(f"{k}={setting_text(point.parameters[k])}" for k in varied) or "the only setting"
+    )

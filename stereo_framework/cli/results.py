@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, nearest, one_line
 
 if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
+    from stereo_framework.sweep import ResultSet
 
 _FORMATS = ("table", "csv", "markdown", "latex")
 
@@ -61,14 +62,11 @@ def results(
         Write the plots and tables of the script's 'report' to the folder again.
     """
     from stereo_framework.sweep import Store
-    from stereo_framework.sweep.result import tidy
-    from stereo_framework.tables import formats, means, results, summaries, tables
-    from stereo_framework.tables.values import by_protocol, setting, sort_rows
+    from stereo_framework.tables.results import where as select
 
     if format not in _FORMATS:
-        raise ParameterError(
-            f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}"
-        )
+        hint = nearest(format, _FORMATS, kind="formats")
+        raise ParameterError(f"--format: no format {format!r}; {hint}")
     if json and format != "table":
         raise ParameterError(f"one format at a time, not {format} and json")
     unused_options = {
@@ -89,86 +87,145 @@ def results(
     elif group_by is None and (json or format == "csv"):
         reason = "with --json or --format csv, which hold all columns"
         _shared.refuse_without_effect(reason, {"--columns": columns is not None})
-    names = _shared.names(columns)
+    options = _TableOptions(
+        columns=_shared.names(columns),
+        sort=_shared.names(sort),
+        limit=limit,
+        format="json" if json else format,
+    )
     with Store(folder) as store:
-        found, lacking = results.where(store.results(every=every), where or []), store.lacking()
+        selected = select(store.results(every=every), where or [])
+        lacking = store.lacking()
     if export is not None:
-        return _export(found, export, folder)
+        return _export(selected, export, folder)
     if plots:
-        from stereo_framework.page.report_files import reports_of, write_reports
-        from stereo_framework.sweep.store import read_scripts
-
-        written = write_reports(reports_of(found, read_scripts(folder).values()), folder)
-        if not written:
-            raise ParameterError(
-                f"{folder}: no script there asks for plots; write them under 'report:' and run it again"
-            )
-        print("\n".join(map(_shared.as_typed, written)))
+        _write_plots(selected, folder)
     elif group_by is not None:
-        wanted = tables.shown_statistics(found, names)
-        table = tables.sort_table(
-            summaries.group(found, _shared.names(group_by), wanted), _shared.names(sort)
-        )
-        if json:
-            _shared.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
-        elif format != "table":
-            print(formats.to_text(table, format), end="")
-        else:
-            _shared.say(table.title)
-            shown = table.rows_of(range(len(table.rows))[: limit or None])
-            _shared.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
-            _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1], table.header))
-            _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
-        if json or format == "csv":
-            # These formats have no place for what must be known to read the numbers.
-            print("\n".join(map(one_line, [table.title, *table.notes])), file=sys.stderr)
+        _print_groups(selected, _shared.names(group_by), options)
     else:
-        found = results.ordered(found, _shared.names(sort))
-        if json:
-            _shared.print_json([r.record() for r in found])
-        elif format == "csv":
-            print(formats.csv_text(*tidy(found)), end="")
-        elif format == "table":
-            _shared.print_results(found, names, most=limit, sort=_shared.names(sort))
-            print(f"{len(found)} result{'s' * (len(found) != 1)}")
-        else:
-            averages = sort_rows(means.average_rows(found), _shared.names(sort), setting)
-            same = by_protocol([*found, *averages]).values()
-            print(
-                "\n".join(formats.to_text(tables.listing(one, names), format) for one in same),
-                end="",
-            )
+        _print_listing(selected, options)
     if lacking:
         print(lacking, file=sys.stderr)
     return 0
 
 
-def _export(found: Sequence[Result], format: str, folder: Path) -> int:
-    """Write maps as a benchmark wants them; returns the exit status."""
+@dataclass(frozen=True)
+class _TableOptions:
+    """The options of a printed table.
+
+    Parameters
+    ----------
+    columns, sort : sequence of str
+        The names in --columns and in --sort.
+    limit : int
+        Maximum number of rows; 0: all.
+    format : str
+        The name of --format, or ``json``.
+    """
+
+    columns: Sequence[str]
+    sort: Sequence[str]
+    limit: int
+    format: str
+
+
+def _write_plots(results: ResultSet, folder: Path) -> None:
+    """Write the plots and tables of the scripts in a folder, and print their names."""
+    from stereo_framework.page.report_files import reports_of, write_reports
+    from stereo_framework.sweep.store import read_scripts
+
+    written = write_reports(reports_of(results, read_scripts(folder).values()), folder)
+    if not written:
+        message = (
+            f"{folder}: no script there asks for plots; write them under 'report:' and run it again"
+        )
+        raise ParameterError(message)
+    print("\n".join(map(_shared.as_typed, written)))
+
+
+def _print_groups(results: ResultSet, keys: Sequence[str], options: _TableOptions) -> None:
+    """Print the table of means that --group-by requests."""
+    from stereo_framework.tables.formats import to_text
+    from stereo_framework.tables.summaries import group
+    from stereo_framework.tables.tables import shown_statistics, sort_table
+
+    statistics = shown_statistics(results, options.columns)
+    table = sort_table(group(results, keys, statistics), options.sort)
+    if options.format == "json":
+        records = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+        _shared.print_json(records)
+    elif options.format != "table":
+        print(to_text(table, options.format), end="")
+    else:
+        _shared.say(table.title)
+        shown = table.rows_of(range(len(table.rows))[: options.limit or None])
+        _shared.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
+        _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1], table.header))
+        _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
+    if options.format in ("json", "csv"):
+        # These formats have no place for the title and the notes.
+        print("\n".join(map(one_line, [table.title, *table.notes])), file=sys.stderr)
+
+
+def _print_listing(results: ResultSet, options: _TableOptions) -> None:
+    """Print a row for each result."""
+    from stereo_framework.tables.averages import average_rows
+    from stereo_framework.tables.formats import csv_text, to_text
+    from stereo_framework.tables.results import ordered, sorted_results
+    from stereo_framework.tables.tables import listing
+
+    results = ordered(results, options.sort)
+    if options.format == "json":
+        _shared.print_json([result.record() for result in results])
+    elif options.format == "csv":
+        print(csv_text(*results.tidy()), end="")
+    elif options.format == "table":
+        _shared.print_results(results, options.columns, most=options.limit, sort=options.sort)
+        print("1 result" if len(results) == 1 else f"{len(results)} results")
+    else:
+        averages = sorted_results(average_rows(results), options.sort)
+        texts = [
+            to_text(listing(results_of_protocol, options.columns), options.format)
+            for results_of_protocol in (results + averages).by("protocol_text").values()
+        ]
+        print("\n".join(texts), end="")
+
+
+def _export(results: ResultSet, format: str, folder: Path) -> int:
+    """Write maps in the format of a benchmark, and return the exit status."""
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.benchmark_export import BENCHMARKS, export_maps
-    from stereo_framework.tables.values import grouped
-    from stereo_framework.tables.words import setting_name
+    from stereo_framework.tables.grouping import group_items
 
     if format not in BENCHMARKS:
         raise ParameterError(f"--export {format}: no such benchmark; {nearest(format, BENCHMARKS)}")
-    settings = grouped(found, setting_name)
-    failed, owners = 0, dict[Path, str]()
-    for name, own in settings.items():
-        target = (
-            folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
-        )
+    results_of_setting = group_items(results, lambda result: result.setting_name)
+    failed = 0
+    setting_of_folder: dict[Path, str] = {}
+    for name, results_to_export in results_of_setting.items():
+        target = folder / "submissions" / _folder_name(name)
         try:
-            if (first := owners.setdefault(target, name)) is not name:
-                raise DataError(
-                    f"{name}: its folder would be that of {first}, {target}; call one of them otherwise"
+            first = setting_of_folder.setdefault(target, name)
+            if first is not name:
+                message = (
+                    f"{name}: its folder would be that of {first}, {target}; call one of them "
+                    "otherwise"
                 )
+                raise DataError(message)
             with output_folder(folder):
-                told = export_maps(own, format, name, target)
+                warnings = export_maps(results_to_export, format, name, target)
         except DataError as error:
             _shared.tell("error", str(error))
             failed += 1
             continue
-        _shared.tell("warning", *told)
+        _shared.tell("warning", *warnings)
         _shared.say(f"{name}: {target}; measure it with: evaluate {target} --scene {format}")
-    return 2 if failed == len(settings) else 1 if failed else 0
+    if failed == len(results_of_setting):
+        return 2
+    return 1 if failed else 0
+
+
+def _folder_name(setting: str) -> str:
+    """Return the name of the folder for the maps of a setting."""
+    characters = [c if c.isalnum() or c in "-_" else "_" for c in setting]
+    return "".join(characters)

@@ -15,7 +15,7 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 
 if TYPE_CHECKING:
     from stereo_framework.script import Script
-    from stereo_framework.sweep import Result
+    from stereo_framework.sweep import Result, ResultSet
     from stereo_framework.sweep.tasks import Task
 
 _MOST_ROWS = 200
@@ -142,7 +142,7 @@ def _load(
 
 def _compute(
     scripts: Sequence[Script], tasks: Sequence[Task], *, out: Path | None, **options: Any
-) -> list[Result]:
+) -> ResultSet:
     """Return the results of all tasks in order, and write pictures of stored maps.
 
     Parameters
@@ -154,6 +154,7 @@ def _compute(
     **options
         Further options of `execute`.
     """
+    from stereo_framework.sweep.result_set import ResultSet
     from stereo_framework.sweep.script_run import execute
 
     progress = Progress(sum(len(task.protocols) for task in tasks))
@@ -163,7 +164,7 @@ def _compute(
             results_of_task[task] = results
             count(len(results))
             _write_pictures(task, results[0])
-    return [result for task in tasks for result in results_of_task[task]]
+    return ResultSet(result for task in tasks for result in results_of_task[task])
 
 
 def _write_pictures(task: Task, result: Result) -> None:
@@ -187,7 +188,7 @@ def _write_pictures(task: Task, result: Result) -> None:
     write_pictures(stem, result.disparity, task.scene, task.protocols[0], result.confidence)
 
 
-def _write_plots(results: Sequence[Result], scripts: Sequence[Script], out: Path) -> bool:
+def _write_plots(results: ResultSet, scripts: Sequence[Script], out: Path) -> bool:
     """Write the plots and tables of the scripts; return whether there are any."""
     from stereo_framework.page.report_files import reports_of, write_reports
 
@@ -202,7 +203,7 @@ def _write_plots(results: Sequence[Result], scripts: Sequence[Script], out: Path
         return True
 
 
-def _sorted(results: list[Result], sort: str | None) -> list[Result]:
+def _sorted(results: ResultSet, sort: str | None) -> ResultSet:
     """Return the results in the order of --sort.
 
     A key that no result has is no reason to lose results that took long to compute.
@@ -212,19 +213,19 @@ def _sorted(results: list[Result], sort: str | None) -> list[Result]:
     if sort is None:
         return results
     try:
-        return list(ordered(results, _shared.names(sort)))
+        return ordered(results, _shared.names(sort))
     except ParameterError as error:
         _shared.tell("warning", f"--sort {sort}: the results are not sorted: {error}")
         return results
 
 
 def _print_table(
-    results: Sequence[Result],
+    results: ResultSet,
     metrics: Sequence[str],
     out: Path | None,
     *,
     sort: Sequence[str],
-) -> list[Result]:
+) -> ResultSet:
     """Print the table of the results, and return the results that it shows.
 
     All results that are not stored are printed.
@@ -266,7 +267,7 @@ def _print_next_step(out: Path | None) -> None:
 
 
 def _report_failures(
-    results: Sequence[Result], printed: Sequence[Result], out: Path | None, *, traceback: bool
+    results: ResultSet, printed: ResultSet, out: Path | None, *, traceback: bool
 ) -> int:
     """Print the number of errors that the table lacks; return the exit status."""
     failed = [result for result in results if result.error]

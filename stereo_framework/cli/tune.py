@@ -54,8 +54,7 @@ def tune(
     from stereo_framework.sweep.script_run import scenes_of
     from stereo_framework.sweep.tune import BEST_SCRIPT
     from stereo_framework.sweep.tune import tune as search
-    from stereo_framework.tables.values import show
-    from stereo_framework.tables.words import name_of
+    from stereo_framework.sweep.value_text import cell_text, method_text
 
     if protocol is not None:
         settings = [*(settings or []), f"evaluation.protocol={protocol}"]
@@ -92,10 +91,11 @@ def tune(
         print(f"no trial was completed: {tried}")
     else:
         best = tuned.best
-        name = name_of(best.setting.method, best.setting.axes)
+        name = method_text(best.setting.method, best.setting.axes)
         _shared.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
         rows = [
-            [scene, show(value)] for scene, value in [*best.scenes.items(), ("average", best.value)]
+            [scene, cell_text(value)]
+            for scene, value in [*best.scenes.items(), ("average", best.value)]
         ]
         _shared.print_table(["scene", tuned.statistic], rows)
         _shared.say(_shared.protocol_summary(str(tuned.protocol)))
@@ -108,7 +108,7 @@ def tune(
     for trial in failed:
         _shared.tell(
             "error",
-            f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}",
+            f"trial {trial.number}, {method_text(trial.setting.method, trial.setting.axes)}: {trial.error}",
         )
     if traceback:
         _shared.print_tracebacks(tuned.trials)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.figures.grid import FONT
 from stereo_framework.figures.saving import new_figure
-from stereo_framework.tables.values import NOT_APPLICABLE
+from stereo_framework.sweep.missing import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def styles(
     # A series without further keys gets the plain line.
     rest = sorted(
         dict.fromkeys(one[1:] for one in series),
-        key=lambda keys: any(v != NOT_APPLICABLE for v in keys),
+        key=lambda keys: any(value is not MISSING for value in keys),
     )
     by_key = 1 < len(rest) <= len(_STYLES) and len(first) <= len(_COLOURS)
     found = {}

@@ -20,7 +20,9 @@ from stereo_framework.figures._chart_style import (
     plain_axes,
     styles,
 )
-from stereo_framework.tables.values import grouped, is_number, word
+from stereo_framework.sweep.value_text import setting_text
+from stereo_framework.tables.grouping import group_items
+from stereo_framework.tables.numbers import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +108,7 @@ def curves_figure(
         label: Positions(
             [point.x for panel in own for point in _points(panel)], x_scale, labels or {}
         )
-        for label, own in grouped(panels, lambda panel: panel.x_label).items()
+        for label, own in group_items(panels, lambda panel: panel.x_label).items()
     }
     width, height = map(max, zip(*(x.panel for x in x_axes.values()), strict=True))
     figure = new_chart(
@@ -261,7 +263,9 @@ class Positions:
         margin = 0.05 * (high - low) if to_scale and high > low else 0.5
         self.limits = low - margin, high + margin
         self._found = found
-        self._texts = {v: textwrap.fill(labels.get(word(v), word(v)), _WIDE) for v in found}
+        self._texts = {
+            v: textwrap.fill(labels.get(setting_text(v), setting_text(v)), _WIDE) for v in found
+        }
 
     def __getitem__(self, value: Any) -> float:
         return self._found[value]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, describe_exception
 from stereo_framework.core.registry import Registry
 from stereo_framework.figures._chart_style import new_chart
-from stereo_framework.sweep.result import Result, frame
+from stereo_framework.sweep.result_set import ResultSet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,18 +52,18 @@ def chart(title: str) -> Callable[[F], F]:
     return CHARTS.decorator(title)
 
 
-def chart_figure(title: str, results: Sequence[Result]) -> Figure:
-    """A chart of a plug-in.
+def chart_figure(title: str, results: ResultSet) -> Figure:
+    """Draw a chart of a plug-in.
 
     Raises
     ------
     ParameterError
-        Its function failed, with the place.
+        The function of the plug-in failed. The message names the place.
     """
     figure = new_chart(6.4, 0, 4.0, title)
     try:
-        CHARTS[title](figure.add_subplot(), frame(results))
-    except (Exception, SystemExit) as error:  # somebody's own code may raise anything
+        CHARTS[title](figure.add_subplot(), results.frame)
+    except (Exception, SystemExit) as error:  # Plug-ins may raise anything.
         raise ParameterError(
             describe_exception(error, CHARTS[title], f"chart {title!r}")
         ) from error

@@ -19,6 +19,7 @@ from stereo_framework.figures.plots import plot_figure
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep.result import Result, changed_maps_warning
+from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.tables.results import of_each_protocol, stored
 from stereo_framework.tables.tables import shown_statistics
 
@@ -96,22 +97,26 @@ def plot(
     panels: str | Sequence[str] = (),
     **options: Any,
 ) -> Figure:
-    """Plot curves of statistics; what is neither on the axis nor in series nor panels is averaged, which the footnote tells.
+    """Plot curves of statistics.
+
+    The statistics are averaged over all parameters that are neither on the horizontal
+    axis nor in series nor in panels, and the footnote describes this average.
 
     Parameters
     ----------
     results : path-like, or iterable of Result
-        The folder of a run, or what `run` returned.
+        The folder of a run, or the results that `run` returned.
     x : str or sequence of str
         The horizontal axis: a parameter, an axis of the sweep, ``scene`` or ``method``.
     y : str or sequence of str, optional
-        Statistics. Default: the first of the usual ones that is there.
+        Statistics. Default: the first of the usual statistics that the results have.
     series : str or sequence of str
-        A curve for each combination of their values.
+        Keys of the curves. Each combination of their values has a curve.
     panels : str or sequence of str
-        A panel for each value.
+        Keys of the panels. Each combination of their values has a panel.
     **options
-        ``x_scale``, ``y_scale``, ``spread``, ``title``, ``labels``, ``where``: as under ``plots`` in a script's report.
+        ``x_scale``, ``y_scale``, ``spread``, ``title``, ``labels``, ``where``: as under
+        ``plots`` in a script's report.
 
     Returns
     -------
@@ -120,21 +125,29 @@ def plot(
     Raises
     ------
     ParameterError
-        No result has what is to be shown, or they are of several protocols.
+        No result has the requested values, or the results have several protocols.
     ScriptError
         An option is wrong.
     """
-    found = stored(results) if isinstance(results, str | os.PathLike) else list(results)
-    keys = {"x": x, "y": y or shown_statistics(found)[:1], "series": series, "panels": panels}
+    if isinstance(results, str | os.PathLike):
+        result_set = stored(results)
+    else:
+        result_set = ResultSet(results)
+    statistics = y or shown_statistics(result_set)[:1]
+    keys = {"x": x, "y": statistics, "series": series, "panels": panels}
     entry = {key: names for key, names in keys.items() if names} | options
     try:
-        [wanted] = read_report({"plots": {"plot": entry}}).plots
+        [plot_entry] = read_report({"plots": {"plot": entry}}).plots
     except RecursionError:
-        nesting = "plot: an option is nested too deeply, or contains itself; expected the options of plots in a report"
-        raise ParameterError(nesting) from None
-    return plot_figure(
-        wanted, [r for _, same in of_each_protocol(found, wanted.where, wanted.y) for r in same]
-    )
+        message = (
+            "plot: an option is nested too deeply, or contains itself; expected the options of "
+            "plots in a report"
+        )
+        raise ParameterError(message) from None
+    shown = ResultSet()
+    for _, results_of_protocol in of_each_protocol(result_set, plot_entry.where, plot_entry.y):
+        shown += results_of_protocol
+    return plot_figure(plot_entry, shown)
 
 
 def _name(thing: Any) -> str:

@@ -1,7 +1,7 @@
-"""The sections of a page that say who is how good: Middlebury's ranks with the A* groups, ROC curves, and energies."""
+"""Sections of an HTML report: ranks with A* groups, ROC curves and energies."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +11,13 @@ from stereo_framework.figures.energies import energies_figure
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Picture, Text
-from stereo_framework.sweep import Result
-from stereo_framework.sweep.result import TRACE
+from stereo_framework.sweep.result import TRACE, Result
+from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict
-from stereo_framework.tables.scores import ranked
+from stereo_framework.tables.scores import Scores, ranked
 from stereo_framework.tables.tables import Cell, Table
-from stereo_framework.tables.words import setting_name, short_names
+from stereo_framework.tables.words import short_names
 
 _FEWEST_METHODS, _MOST_METHODS = 2, 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
@@ -29,77 +29,104 @@ _MOST_ENERGIES = 20
 """Charts of a page."""
 
 
-def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
-    """A table of ranks for each protocol under which two methods or more have scores; empty where there is none. `names` are those of the settings.
+def rank_blocks(results: ResultSet, names: Sequence[str]) -> list[Block]:
+    """Return a table of ranks for each protocol with scores of several methods.
 
-    Notes
-    -----
-    As `rank` gives them: by the average of the ranks in all columns, the A* groups of Cabezas et al. 2012 beside them.
+    The ranks are those of `rank`: the average of the ranks in all columns, and the A*
+    groups of Cabezas et al. 2012.
+
+    Parameters
+    ----------
+    results : ResultSet
+        Results of any protocols.
+    names : sequence of str
+        Name of the setting of each result.
     """
     blocks: list[Block] = []
-    for protocol in dict.fromkeys(r.protocol for r in results):
-        same = {name: r for r, name in zip(results, names, strict=True) if r.protocol == protocol}
-        if len(same) > _MOST_METHODS:
+    for protocol in dict.fromkeys(result.protocol for result in results):
+        result_of_name = {
+            name: result
+            for name, result in zip(names, results, strict=True)
+            if result.protocol == protocol
+        }
+        if len(result_of_name) > _MOST_METHODS:
             continue
-        known = {setting_name(r): name for name, r in same.items()}
+        name_of_setting = {result.setting_name: name for name, result in result_of_name.items()}
         try:
-            scores = ranked([r for r in results if r.protocol == protocol])
+            scores = ranked(ResultSet(result for result in results if result.protocol == protocol))
         except StereoFrameworkError:
-            # Metrics that have no direction, for example: nothing to be ranked by.
+            # For example, metrics without a direction cannot rank methods.
             continue
-        found, lacking = scores.complete()
-        if len(found.methods) < _FEWEST_METHODS:
-            continue
-        methods = [known[name] for name in found.methods]
-        table_rows = [
-            *zip(
-                found.places.tolist(),
-                methods,
-                found.average_ranks.tolist(),
-                found.groups.tolist(),
-                strict=True,
-            )
-        ]
-        rows = sorted(table_rows, key=lambda row: row[0])
-        best = frozenset((n, 2) for n, row in enumerate(rows) if row[0] == 1)
-        notes = [
-            f"Average of the ranks in {len(found.columns)} columns: {', '.join(found.metrics)}.",
-            f"{astar_verdict(found.groups)}.",
-        ]
-        if lacking:
-            notes.append(
-                f"Without a score in some column and therefore left out: {', '.join(map(known.__getitem__, lacking))}."
-            )
-        header = ("rank", "method", "average rank", "A* group")
-        blocks.append(
-            Table(header, rows, 1, f"Ranks, protocol {protocol}", [" ".join(notes)], best)
-        )
+        complete_scores, lacking = scores.complete()
+        if len(complete_scores.methods) >= _FEWEST_METHODS:
+            blocks.append(_rank_table(complete_scores, lacking, name_of_setting, protocol))
     return blocks
 
 
-def roc_blocks(results: Sequence[Result]) -> list[Block]:
-    """Error rate against sparsity of the results that were measured so: the mean of the scenes, or the only one; empty where there are none."""
-    measured = [r for r in results if {"error_rate", "sparsity_rate"} <= r.statistics.keys()]
+def _rank_table(
+    scores: Scores,
+    lacking: Iterable[str],
+    name_of_setting: Mapping[str, str],
+    protocol: str,
+) -> Table:
+    """Return the table of ranks for one protocol.
+
+    Parameters
+    ----------
+    scores : Scores
+        Scores of the methods that have a score in every column.
+    lacking : iterable of str
+        Methods that lack a score in some column.
+    name_of_setting : mapping of str to str
+        Short names of all these methods.
+    protocol : str
+        Name of the protocol.
+    """
+    columns = (
+        scores.places.tolist(),
+        [name_of_setting[method] for method in scores.methods],
+        scores.average_ranks.tolist(),
+        scores.groups.tolist(),
+    )
+    rows = sorted(zip(*columns, strict=True), key=lambda row: row[0])
+    best = frozenset((n, 2) for n, row in enumerate(rows) if row[0] == 1)
+    notes = [
+        f"Average of the ranks in {len(scores.columns)} columns: {', '.join(scores.metrics)}.",
+        f"{astar_verdict(scores.groups)}.",
+    ]
+    left_out = ", ".join(name_of_setting[method] for method in lacking)
+    if left_out:
+        notes.append(f"Without a score in some column and therefore left out: {left_out}.")
+    header = ("rank", "method", "average rank", "A* group")
+    return Table(header, rows, 1, f"Ranks, protocol {protocol}", [" ".join(notes)], best)
+
+
+def roc_blocks(results: ResultSet) -> list[Block]:
+    """Return a chart of error rate against sparsity rate and a table of efficiencies.
+
+    The chart shows the mean of the scenes, or the only scene. There are no blocks if no
+    result has the two rates.
+    """
+    rates = {"error_rate", "sparsity_rate"}
+    measured = ResultSet(result for result in results if rates <= result.statistics.keys())
     if not measured:
         return []
     try:
-        found = boundary(measured, drop_incomplete=True)
-        title = (
-            f"mean of {len(found.points)} scenes"
-            if len(found.points) > 1
-            else next(iter(found.points))
-        )
-        picture = svg_text(roc_figure(found.mean, boundary=found.cases()["mean"], title=title))
+        curves = boundary(measured, drop_incomplete=True)
+        scenes = list(curves.points)
+        title = f"mean of {len(scenes)} scenes" if len(scenes) > 1 else scenes[0]
+        figure = roc_figure(curves.mean, boundary=curves.cases()["mean"], title=title)
+        picture = svg_text(figure)
     except DataError as error:
         return [Text(f"No ROC curves: {error}")]
     rows = [
         [
             Cell(method),
-            *(Cell.number(row.get(name, np.nan), ".3f") for name in [*found.points, "Expected"]),
+            *(Cell.number(row.get(name, np.nan), ".3f") for name in [*scenes, "Expected"]),
         ]
-        for method, row in found.efficiencies().items()
+        for method, row in curves.efficiencies().items()
     ]
-    header = ["method", *(name.rpartition("/")[2] for name in found.points), "expected"]
+    header = ["method", *(scene.rpartition("/")[2] for scene in scenes), "expected"]
     note = "Efficiency: 1 is ideal. Expected: of the mean curve."
     return [
         Picture(picture, f"ROC curves, {title}", f"Error rate against sparsity, {title}"),
@@ -107,11 +134,11 @@ def roc_blocks(results: Sequence[Result]) -> list[Block]:
     ]
 
 
-def energy_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
+def energy_blocks(results: ResultSet, names: Sequence[str]) -> list[Block]:
     """Draw a chart for each scene and energy for which an optimizer reported a trace.
 
-    Settings that differ only in their optimizer share an energy. Damaged traces are left
-    out, and one paragraph counts them.
+    Settings that differ only in their optimizer share an energy. Damaged traces are
+    left out, and one paragraph counts them.
     """
     sound: dict[str, list[tuple[str, Result]]] = {}
     traced: set[str] = set()

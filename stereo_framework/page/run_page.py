@@ -1,11 +1,11 @@
-"""The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
+"""The HTML report of a run: summary, disparity maps, plots, numbers and parameters."""
 
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -28,30 +28,19 @@ from stereo_framework.page.stored_pictures import (
     usual_limits,
 )
 from stereo_framework.script.report import read_report
-from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep import Result, ResultSet, Store
 from stereo_framework.sweep.result import changed_maps_warning
 from stereo_framework.sweep.store import read_scripts
+from stereo_framework.sweep.value_text import cell_text
+from stereo_framework.tables.averages import average_rows
+from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.environment import environment_text
-from stereo_framework.tables.means import average_rows, means, telling_keys
+from stereo_framework.tables.means import Means, means
+from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.scores import Scores, method_means, score_table
-from stereo_framework.tables.tables import (
-    Table,
-    best_cells,
-    density,
-    listing,
-    show,
-    shown_statistics,
-)
-from stereo_framework.tables.values import better, by_protocol, is_number, value
-from stereo_framework.tables.words import (
-    metric_name,
-    setting_name,
-    setting_names,
-    short_names,
-    unit,
-    with_unit,
-)
+from stereo_framework.tables.tables import Table, best_cells, density, listing, shown_statistics
+from stereo_framework.tables.words import metric_name, short_names, unit, with_unit
 
 _MOST_METHODS = 40
 """Rows of a summary."""
@@ -74,66 +63,62 @@ MOST_RESULTS = 1000
 
 
 def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS) -> Page:
-    """The page of an output folder.
+    """Make the report of an output folder.
 
     Parameters
     ----------
     folder : path-like
         The ``--out`` folder of a run.
     data : path-like, optional
-        Data root, for truth and images of the maps; default: as of `load_scene`.
+        Data root, for ground truth and images next to the maps. Default: as of
+        `load_scene`.
     limit : int
-        Most results in a table or list; 0: all.
+        Maximum number of results in a table or list. 0 means all results.
 
     Raises
     ------
     DataError
-        No results there.
+        The folder contains no results.
     """
     folder = Path(folder)
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
     scripts = read_scripts(folder)
-    names, most = setting_names(results), limit or max(1, len(results))
-    protocols = list(by_protocol(results).values())
-    order: list[str] = []
-    summary: list[Block] = []
-    sweeps: list[Block] = []
-    listings: list[Block] = []
-    for same in protocols:
-        own, averages = _metrics(same), average_rows(same, data)
-        found, best_first = _summary(
-            same, names if len(protocols) == 1 else setting_names(same), own, averages
+    names = results.setting_names()
+    most = limit or max(1, len(results))
+    listed = results[:most]
+    listed_names = names[:most]
+    results_of_protocol = list(results.by("protocol_text").values())
+
+    parts = _PartsByProtocol()
+    for results_of_one in results_of_protocol:
+        one_protocol = len(results_of_protocol) == 1
+        parts.add(
+            results_of_one,
+            names if one_protocol else results_of_one.setting_names(),
+            average_rows(results_of_one, data),
+            listed,
         )
-        summary += found
-        order = order or best_first
-        sweeps += _sweeps(same, own[0]) if own else []
-        listings.append(_listing(same, averages, results[:most]))
-    if failed := [
-        f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error
-    ]:
-        summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed[:most])))
+    summary = [*parts.summary, *_failures(results, most)]
     sections: dict[str, Sequence[Block]] = {
         "Summary": summary,
-        "Maps": _maps(results, names, order, data),
+        "Maps": _maps(results, names, parts.best_first, data),
         "Ranks": rank_blocks(results, names),
         "ROC": roc_blocks(results),
-        "Sweeps": sweeps,
-        "Energies": energy_blocks(results[:most], names[:most]),
-        "Charts": [_chart(title, same) for title in CHARTS for same in protocols],
+        "Sweeps": parts.sweeps,
+        "Energies": energy_blocks(listed, listed_names),
+        "Charts": [_chart(title, same) for title in CHARTS for same in results_of_protocol],
         "Plots": [*_plots(results, scripts.values())],
-        "All results": listings,
-        "Times": [_times(results[:most], names[:most])],
-        "Behind the numbers": _details(scripts, results[:most]),
+        "All results": parts.listings,
+        "Times": [_times(listed, listed_names)],
+        "Behind the numbers": _details(scripts, listed),
     }
-    scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
-    counts = [
-        _count(n, what)
-        for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))
-    ]
-    lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
+    lead = _counts(results, names, lacking)
     if most < len(results):
-        lead += f" The best of all stand in the summary; tables of single results show the first {most}: 'report {folder} --limit 0' shows all."
+        lead += (
+            f" The best of all stand in the summary; tables of single results show the first "
+            f"{most}: 'report {folder} --limit 0' shows all."
+        )
     return Page(
         f"Run: {folder.resolve().name}",
         lead,
@@ -141,124 +126,324 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     )
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+class _PartsByProtocol:
+    """The blocks of a report that each protocol has.
+
+    Attributes
+    ----------
+    summary, sweeps, listings : list of Block
+        Blocks of the sections of these names.
+    best_first : list of str
+        Settings by their scores under the first protocol with a summary.
+    """
+
+    def __init__(self) -> None:
+        self.summary: list[Block] = []
+        self.sweeps: list[Block] = []
+        self.listings: list[Block] = []
+        self.best_first: list[str] = []
+
+    def add(
+        self, results: ResultSet, names: Sequence[str], averages: ResultSet, listed: ResultSet
+    ) -> None:
+        """Add the blocks of one protocol.
+
+        Parameters
+        ----------
+        results : ResultSet
+            Results of the protocol.
+        names : sequence of str
+            Name of the setting of each result.
+        averages : ResultSet
+            Averages over scenes, as the protocol prescribes.
+        listed : ResultSet
+            Results of any protocols that the report lists.
+        """
+        metrics = _metrics(results)
+        blocks, best_first = _summary(results, names, metrics, averages)
+        self.summary += blocks
+        self.best_first = self.best_first or best_first
+        if metrics:
+            self.sweeps += _sweeps(results, metrics[0])
+        self.listings.append(_listing(results, averages, listed))
 
 
-def _metrics(results: Sequence[Result]) -> list[str]:
-    """The statistics by which methods are compared."""
-    return [
-        name
-        for name in shown_statistics(results)
-        if better(name)
-        and any(is_number(v := value(r, name)) and math.isfinite(v) for r in results)
+def _failures(results: ResultSet, most: int) -> list[Block]:
+    """Return a block with the errors of failed runs, if there are any."""
+    lines = [
+        f"{result.scene} {result.method} {dict(result.axes) or ''}: {result.error}"
+        for result in results
+        if result.error
     ]
+    return [Details(f"{len(lines)} runs failed", "\n".join(lines[:most]))] if lines else []
+
+
+def _counts(results: ResultSet, names: Sequence[str], lacking: str) -> str:
+    """Return the first sentence of a report, with the number of results.
+
+    Parameters
+    ----------
+    results : ResultSet
+        All results.
+    names : sequence of str
+        Name of the setting of each result.
+    lacking : str
+        Remark about missing results.
+    """
+    scenes = {result.scene for result in results}
+    counts = [
+        _count(len(results), "result"),
+        _count(len(set(names)), "method"),
+        _count(len(scenes), "scene"),
+    ]
+    remark = f"; {lacking}" if lacking else ""
+    return f"{', '.join(counts)}{remark}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _metrics(results: ResultSet) -> list[str]:
+    """Return the statistics by which methods are compared."""
+    metrics: list[str] = []
+    for name in shown_statistics(results):
+        if better_direction(name) and any(map(_is_finite_number, results.column(name))):
+            metrics.append(name)
+    return metrics
+
+
+def _is_finite_number(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value)
 
 
 def _summary(
-    results: Sequence[Result],
+    results: ResultSet,
     names: Sequence[str],
     metrics: Sequence[str],
-    means: Sequence[Result],
+    averages: ResultSet,
 ) -> tuple[list[Block], list[str]]:
-    """Tables of methods by scenes for each metric, and the methods' names, the best first; `means` are the protocol's averages."""
+    """Return tables of methods by scenes for each metric, and the names of the methods.
+
+    Parameters
+    ----------
+    results : ResultSet
+        Results of one protocol.
+    names : sequence of str
+        Name of the setting of each result.
+    metrics : sequence of str
+        Statistics by which methods are compared.
+    averages : ResultSet
+        Averages over scenes, as the protocol prescribes.
+
+    Returns
+    -------
+    blocks : list of Block
+        The tables and their remarks.
+    best_first : list of str
+        The names of the methods, the best method first.
+    """
     protocol = results[0].protocol
     if not metrics:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
-        found = score_table(results, metrics, names)
-        seconds = method_means(names, [r.matching_seconds for r in results])
-        dense = method_means(names, [density(r.statistics) for r in results])
-        beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
-        # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
-        named = {
-            setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()
+        scores = score_table(results, metrics, names)
+        seconds = method_means(names, [result.matching_seconds for result in results])
+        densities = method_means(names, [density(result.statistics) for result in results])
+        beside = {"density %": densities, "seconds": seconds} if densities else {"seconds": seconds}
+        # Reports and tables have the same mean: the average of the protocol with its
+        # weights. If the protocol prescribes no average, it is the plain mean.
+        name_of_setting = {
+            result.setting_name: name for result, name in zip(results, names, strict=True)
         }
-        averages = {named[setting_name(r)]: r for r in means}
-        tables = [_by_scene(found, metric, beside, averages) for metric in metrics]
+        average_of_name = {name_of_setting[average.setting_name]: average for average in averages}
+        tables = [_by_scene(scores, metric, beside, average_of_name) for metric in metrics]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
-    (table, order), *others = tables
+    (table, best_first), *others = tables
     blocks: list[Block] = [table]
-    if found.notes:
-        blocks.append(Text(f"{'; '.join(found.notes)}."))
+    if scores.notes:
+        blocks.append(Text(f"{'; '.join(scores.notes)}."))
     if others:
-        blocks.append(
-            Folded(f"The other metrics: {', '.join(metrics[1:])}", [other for other, _ in others])
-        )
+        title = f"The other metrics: {', '.join(metrics[1:])}"
+        blocks.append(Folded(title, [other for other, _ in others]))
     name, _, text = results[0].protocol_text.partition(":")
-    return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
+    blocks.append(Details(f"How it was measured: protocol {name}", text.strip()))
+    return blocks, best_first
 
 
 def _by_scene(
-    found: Scores,
+    scores: Scores,
     metric: str,
     beside: Mapping[str, Mapping[str, float]],
     averages: Mapping[str, Result],
 ) -> tuple[Table, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the metrics, and the methods' names, the best first.
+    """Return a table of methods by scenes in one metric, and the names of the methods.
 
-    `beside` holds further columns by method, `averages` the protocol's averages of methods, which stand in place of plain means.
+    Parameters
+    ----------
+    scores : Scores
+        Scores in all metrics.
+    metric : str
+        The metric of the table.
+    beside : mapping of str to mapping of str to float
+        Further columns: numbers by the name of the method, by the heading.
+    averages : mapping of str to Result
+        Averages that the protocol prescribes, by the name of the method. They replace
+        plain means.
+
+    Returns
+    -------
+    table : Table
+        The scores with their means and mean ranks.
+    best_first : list of str
+        Names of all methods, the best method first.
     """
-    own, direction = found.of(metric), better(metric)
+    scores_of_metric = scores.of(metric)
+    means_of_methods = _means_of_methods(scores_of_metric, metric, averages)
+    ranks = scores_of_metric.average_ranks.tolist()
+    direction = better_direction(metric)
     sign = -1 if direction == "higher" else 1
-    mean, rank = own.means.tolist(), own.average_ranks.tolist()
-    for i, method in enumerate(found.methods):
-        # A method that lacks a score has no mean beside those of others, which cover more.
-        if method in averages and math.isfinite(mean[i]):
-            mean[i] = averages[method].statistics.get(metric, mean[i])
-    several = len(found.scenes) > 1
-    order = sorted(
-        range(len(mean)),
-        key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf),
-    )
-    kept = order[:_MOST_METHODS]
-    short = short_names(found.scenes)
-    scenes = found.scenes if metric == found.metrics[0] or len(found.scenes) <= _MOST_SCENES else []
-    header = ["method", *map(short.__getitem__, scenes), *["mean", "mean rank"] * several, *beside]
-    directions = [direction] * len(scenes) + [direction, "lower"] * several + [""] * len(beside)
-    columns = own.values.T.tolist()[: len(scenes)] + [mean, rank] * several
-    columns += [
-        [by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()
-    ]
-    shown = [[values[i] if math.isfinite(values[i]) else None for i in kept] for values in columns]
-    best = best_cells(shown, directions, [range(len(kept))], 1)
-    rows = zip([found.methods[i] for i in kept], *shown, strict=True)
-    said = [
-        f"{direction} is better",
-        *["rank 1 = best, averaged over the scenes"] * several,
-        "seconds: mean time of matching",
-    ]
-    name = f"{metric_name(metric)} ({unit(metric)})".removesuffix(" ()")
-    notes = [f"the best {len(kept)} of {len(order)} methods and settings"] * (
-        len(kept) < len(order)
-    )
-    caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
-    return Table(header, list(rows), 1, caption, notes, best), [found.methods[i] for i in order]
+
+    def order_key(i: int) -> tuple[float, float]:
+        """Return the key by which methods are sorted: mean rank, then mean."""
+        mean = means_of_methods[i]
+        return ranks[i], sign * mean if math.isfinite(mean) else math.inf
+
+    order = sorted(range(len(ranks)), key=order_key)
+    is_main_table = metric == scores.metrics[0] or len(scores.scenes) <= _MOST_SCENES
+    columns: list[_Column] = []
+    if is_main_table:
+        short_scenes = short_names(scores.scenes)
+        for scene, values in zip(scores.scenes, scores_of_metric.values.T.tolist(), strict=True):
+            columns.append(_Column(short_scenes[scene], values, direction))
+    if len(scores.scenes) > 1:
+        columns.append(_Column("mean", means_of_methods, direction))
+        columns.append(_Column("mean rank", ranks, "lower"))
+    for heading, number_of_method in beside.items():
+        numbers = [number_of_method.get(name, math.nan) for name in scores.methods]
+        columns.append(_Column(heading, numbers, ""))
+
+    table = _table_of_columns(scores.methods, columns, order[:_MOST_METHODS])
+    hidden = len(order) > _MOST_METHODS
+    note = f"the best {_MOST_METHODS} of {len(order)} methods and settings"
+    table = replace(table, title=_title_of_summary(scores, metric), notes=[note] if hidden else [])
+    return table, [scores.methods[i] for i in order]
 
 
-def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
-    """The table of those results of a protocol that are `shown`, the best of all marked, and of the means of their settings."""
-    there = set(map(id, shown))
-    own = [r for r in results if id(r) in there]
-    scenes, settings = {r.scene for r in own}, {setting_name(r) for r in own}
-    # Results are compared with those of their scene, so that of thousands few are looked at.
-    compared = [*(r for r in results if r.scene in scenes), *means]
-    kept = [
-        i
-        for i, r in enumerate(compared)
-        if id(r) in there or (r.scene not in scenes and setting_name(r) in settings)
-    ]
-    found = replace(listing(compared, shown_statistics([*results, *means])).rows_of(kept), notes=())
-    first = f"{len(own)} of " * (len(own) < len(results))
-    return Folded(
-        f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all metrics",
-        [found],
-    )
+class _Column(NamedTuple):
+    """A column of numbers, one for each method.
+
+    Parameters
+    ----------
+    heading : str
+        Name of the column.
+    numbers : sequence of float
+        The numbers, NaN = no number.
+    direction : str
+        ``lower`` or ``higher``, or an empty text if there is no best number.
+    """
+
+    heading: str
+    numbers: Sequence[float]
+    direction: str
 
 
-def _chart(title: str, results: Sequence[Result]) -> Block:
-    """A chart that a plug-in brought; one that fails is told."""
+def _means_of_methods(scores: Scores, metric: str, averages: Mapping[str, Result]) -> list[float]:
+    """Return the mean score of each method in a metric, NaN = no mean.
+
+    Parameters
+    ----------
+    scores : Scores
+        Scores in the metric.
+    metric : str
+        Name of the metric.
+    averages : mapping of str to Result
+        Averages that replace plain means, by the name of the method.
+    """
+    means_of_methods: list[float] = scores.means.tolist()
+    for i, method in enumerate(scores.methods):
+        # A method that lacks a score has no mean, because the means of other methods
+        # cover more scenes.
+        if method in averages and math.isfinite(means_of_methods[i]):
+            average = averages[method].statistics.get(metric, means_of_methods[i])
+            means_of_methods[i] = average
+    return means_of_methods
+
+
+def _table_of_columns(
+    methods: Sequence[str], columns: Sequence[_Column], rows: Sequence[int]
+) -> Table:
+    """Return a table of some methods, and mark the best number of each column.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Names of all methods.
+    columns : sequence of _Column
+        The columns after the names.
+    rows : sequence of int
+        Indices of the shown methods, in their order.
+    """
+    shown: list[list[float | None]] = []
+    for column in columns:
+        numbers = [column.numbers[i] for i in rows]
+        shown.append([number if math.isfinite(number) else None for number in numbers])
+    directions = [column.direction for column in columns]
+    best = best_cells(shown, directions, [range(len(rows))], 1)
+    header = ["method", *(column.heading for column in columns)]
+    cells = zip([methods[i] for i in rows], *shown, strict=True)
+    return Table(header, list(cells), 1, best=best)
+
+
+def _title_of_summary(scores: Scores, metric: str) -> str:
+    """Return the title of a table of methods by scenes."""
+    remarks = [f"{better_direction(metric)} is better"]
+    if len(scores.scenes) > 1:
+        remarks.append("rank 1 = best, averaged over the scenes")
+    remarks.append("seconds: mean time of matching")
+    name = metric_name(metric)
+    unit_text = unit(metric)
+    if unit_text:
+        name += f" ({unit_text})"
+    return f"{name}, protocol {scores.protocol}: {'; '.join(remarks)}"
+
+
+def _listing(results: ResultSet, averages: ResultSet, listed: ResultSet) -> Block:
+    """Return the table of the listed results of a protocol, and of their averages.
+
+    The best of all results are marked, also if other results are not listed.
+
+    Parameters
+    ----------
+    results : ResultSet
+        Results of one protocol.
+    averages : ResultSet
+        Averages over scenes, as the protocol prescribes.
+    listed : ResultSet
+        Results of any protocols that the report lists.
+    """
+    listed_objects = set(map(id, listed))
+    shown = [result for result in results if id(result) in listed_objects]
+    scenes = {result.scene for result in shown}
+    settings = {result.setting_name for result in shown}
+    # A result is compared with the results of its scene only. Other scenes are left
+    # out, because tables of thousands of results take long.
+    compared = ResultSet(result for result in results if result.scene in scenes) + averages
+    rows: list[int] = []
+    for i, result in enumerate(compared):
+        is_average = result.scene not in scenes
+        if id(result) in listed_objects or (is_average and result.setting_name in settings):
+            rows.append(i)
+    columns = shown_statistics(results + averages)
+    table = replace(listing(compared, columns).rows_of(rows), notes=())
+    first = f"{len(shown)} of " if len(shown) < len(results) else ""
+    count = f"{first}{_count(len(results), 'result')}"
+    return Folded(f"{count} of protocol {results[0].protocol}, with all metrics", [table])
+
+
+def _chart(title: str, results: ResultSet) -> Block:
+    """Return the chart of a plug-in, or the error of the plug-in."""
     try:
         return Picture(
             svg_text(chart_figure(title, results)),
@@ -269,55 +454,78 @@ def _chart(title: str, results: Sequence[Result]) -> Block:
         return Text(str(error))
 
 
-def _plots(results: Sequence[Result], scripts: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
-    """Draw the plots that scripts ask for from the current results, or name the reason why not."""
-    for own, report in reports_of(results, scripts):
+def _plots(results: ResultSet, scripts: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
+    """Draw the plots of scripts from the current results, or report the error."""
+    for results_of_script, report in reports_of(results, scripts):
         for plot in read_report(report).plots:
             try:
-                for ending, same in of_each_protocol(own, plot.where, plot.y):
+                for ending, same in of_each_protocol(results_of_script, plot.where, plot.y):
                     name = f"{plot.name}{ending}"
                     yield Picture(svg_text(plot_figure(plot, same)), f"plot {name}", name)
             except ParameterError as error:
                 yield Text(f"plot {plot.name}: {error}")
 
 
-def _sweeps(results: Sequence[Result], metric: str) -> list[Block]:
-    """A statistic over every axis of numbers that was swept, a curve for each scene, or of many scenes their mean; means over all other axes."""
+def _sweeps(results: ResultSet, metric: str) -> list[Block]:
+    """Draw a statistic over each axis of numbers, averaged over all other axes.
+
+    Each scene has a curve. If there were too many curves, their mean is drawn.
+    """
     blocks: list[Block] = []
-    telling = telling_keys(results)
-    for axis in dict.fromkeys(name for r in results for name in r.axes):
-        own = [r for r in results if axis in r.axes]
-        if len({r.axes[axis] for r in own if is_number(r.axes[axis])}) < _CURVE:
+    varying = results.varying()
+    for axis in results.axis_names():
+        swept = ResultSet(result for result in results if axis in result.axes)
+        numbers = {result.axes[axis] for result in swept if is_number(result.axes[axis])}
+        if len(numbers) < _CURVE:
             continue
-        short, methods = short_names({r.scene for r in own}), {r.method for r in own}
-        keys = ["method"] * (len(methods) > 1) + ["scene"] * (
-            len(methods) * len(short) <= _MOST_CURVES
-        )
+        scenes = {result.scene for result in swept}
+        methods = {result.method for result in swept}
+        keys = ["method"] if len(methods) > 1 else []
+        if len(methods) * len(scenes) <= _MOST_CURVES:
+            keys.append("scene")
+        varying_keys = varying if len(swept) == len(results) else None
         try:
-            found = means(
-                own, [axis, *keys], [metric], telling if len(own) == len(results) else None
-            )
+            axis_means = means(swept, [axis, *keys], [metric], varying_keys)
         except ParameterError as error:
             blocks.append(Text(f"{axis}: no curve: {error}"))
             continue
-        lines: dict[str, list[tuple[Any, float]]] = {}
-        for (x, *key), mean in found.cells.items():
-            if mean.value is not None and math.isfinite(mean.value):
-                name = ", ".join(
-                    short[v] if k == "scene" else str(v) for k, v in zip(keys, key, strict=True)
-                )
-                lines.setdefault(name, []).append((x, mean.value))
-        remarks = "; ".join(
-            filter(None, (found.averaged, *found.notes, f"protocol {results[0].protocol}"))
-        )
-        caption = f"{metric} over {axis}; the best of each curve has a ring; {remarks}"
+        lines = _lines_of_means(axis_means, keys, short_names(scenes))
         if lines:
-            blocks.append(Curves(caption, axis, with_unit(metric), lines, better(metric)))
+            remarks = [axis_means.averaged, *axis_means.notes, f"protocol {results[0].protocol}"]
+            title = f"{metric} over {axis}; the best of each curve has a ring"
+            text = "; ".join([title, *filter(None, remarks)])
+            blocks.append(Curves(text, axis, with_unit(metric), lines, better_direction(metric)))
     return blocks
 
 
+def _lines_of_means(
+    axis_means: Means, keys: Sequence[str], short_scenes: Mapping[str, str]
+) -> dict[str, list[tuple[Any, float]]]:
+    """Return the points of each curve by the name of the curve.
+
+    Parameters
+    ----------
+    axis_means : Means
+        Means by the value of the axis and the values of the keys.
+    keys : sequence of str
+        Keys whose values name the curves.
+    short_scenes : mapping of str to str
+        Short names of the scenes.
+    """
+    lines: dict[str, list[tuple[Any, float]]] = {}
+    for (x, *values), mean in axis_means.cells.items():
+        if mean.value is None or not math.isfinite(mean.value):
+            continue
+        texts = [
+            short_scenes[value] if key == "scene" else str(value)
+            for key, value in zip(keys, values, strict=True)
+        ]
+        lines.setdefault(", ".join(texts), []).append((x, mean.value))
+    return lines
+
+
 def _maps(
-    results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None
+    results: ResultSet, names: Sequence[str], order: Sequence[str], data: PathLike | None
 ) -> list[Block]:
     """Show the maps of every scene side by side, the methods in the given order."""
     by_scene: dict[str, dict[str, Result]] = {}
@@ -419,24 +627,26 @@ def _row(
 
 
 def _caption(result: Result) -> str:
-    """The first number that the tables show."""
+    """Return the first statistic that the tables show, with a percent sign."""
     if not result.statistics:
         return ""
-    metric = shown_statistics([result])[0]
-    return show(result.statistics[metric]) + " %" * (unit(metric) == "%")
+    name = shown_statistics(ResultSet([result]))[0]
+    text = cell_text(result.statistics[name])
+    return f"{text} %" if unit(name) == "%" else text
 
 
-def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
-    stages = list(dict.fromkeys(name for r in results for name in r.seconds))
-    short = short_names(r.scene for r in results)
+def _times(results: ResultSet, names: Sequence[str]) -> Block:
+    """Return the table of the run times of all stages."""
+    stages = list(dict.fromkeys(stage for result in results for stage in result.seconds))
+    short_scenes = short_names(result.scene for result in results)
     rows = [
-        (short[r.scene], name, *map(r.seconds.get, stages))
-        for r, name in zip(results, names, strict=True)
+        (short_scenes[result.scene], name, *map(result.seconds.get, stages))
+        for result, name in zip(results, names, strict=True)
     ]
     return Folded("Seconds of each stage", [Table(("scene", "method", *stages), rows, 2)])
 
 
-def _details(scripts: Mapping[str, Mapping[str, Any]], results: Sequence[Result]) -> list[Block]:
+def _details(scripts: Mapping[str, Mapping[str, Any]], results: ResultSet) -> list[Block]:
     """Show scripts, parameters, warnings and the environment on demand."""
     blocks_of_scripts: list[Block] = [
         Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False))

@@ -25,7 +25,7 @@ from stereo_framework.papers.comparison import Comparison, raw_table
 from stereo_framework.papers.extent import Coverage
 from stereo_framework.script import load
 from stereo_framework.script.report import read_report
-from stereo_framework.sweep import Result, run
+from stereo_framework.sweep import Result, ResultSet, run
 from stereo_framework.tables.results import of_each_protocol
 
 
@@ -240,7 +240,7 @@ class Context:
     missing: dict[str, str] = field(default_factory=dict)
     used: list[Result] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
-    _runs: dict[tuple[str, ...], list[Result]] = field(default_factory=dict)
+    _runs: dict[tuple[str, ...], ResultSet] = field(default_factory=dict)
 
     def run(
         self,
@@ -249,13 +249,15 @@ class Context:
         overrides: Sequence[str] = (),
         scenes: Sequence[str | Scene] | None = None,
         maps: bool = False,
-    ) -> list[Result]:
-        """The results of a script of the paper on those of its scenes that are available; it runs once and is resumed from the folder.
+    ) -> ResultSet:
+        """Run a script of the paper on those of its scenes that are available.
+
+        The script runs once. If the folder already has results, the run is resumed.
 
         Parameters
         ----------
         name : str or mapping
-            Name of a script in ``configs/PAPER``; or a script as a mapping, with a name of its own.
+            Name of a script in ``configs/PAPER``, or a script as a mapping with a name.
         overrides : sequence of str
             As for ``--set``.
         scenes : sequence of str or Scene, optional
@@ -278,7 +280,7 @@ class Context:
                 flush=True,
             )
             out = self.out / "runs" / script.name
-            results: list[Result] = []
+            results = ResultSet()
             if available_scenes:
                 results = run(
                     script,
@@ -292,18 +294,16 @@ class Context:
         self.used += self._runs[key]
         return self._runs[key]
 
-    def plots(self, name: str, results: Sequence[Result]) -> list[Picture]:
-        """The plots that the report of the script `name` asks for."""
-        wanted = read_report(load(f"{self.paper}/{name}").report).plots if results else []
-        shown = [
-            (plot, own)
-            for plot in wanted
-            for _, own in of_each_protocol(results, plot.where, plot.y)
-        ]
-        return [
-            drawn(plot.name, plot_figure(plot, own), f"plot {plot.name}", plot.title)
-            for plot, own in shown
-        ]
+    def plots(self, name: str, results: ResultSet) -> list[Picture]:
+        """Draw the plots in the report of the script `name`. Without results, there are none."""
+        if not results:
+            return []
+        pictures: list[Picture] = []
+        for plot in read_report(load(f"{self.paper}/{name}").report).plots:
+            for _, results_of_protocol in of_each_protocol(results, plot.where, plot.y):
+                figure = plot_figure(plot, results_of_protocol)
+                pictures.append(drawn(plot.name, figure, f"plot {plot.name}", plot.title))
+        return pictures
 
     def _loaded(self, name: str) -> Scene | None:
         """A scene; None if it cannot be loaded, which is noted in `missing` with the reason."""

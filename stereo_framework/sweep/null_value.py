@@ -6,10 +6,11 @@ from typing import Any
 class NullText(str):
     """The text "none", which no comparison calls smaller or larger than a number.
 
-    A column of a DataFrame that holds numbers and this text can be queried as one that
-    holds numbers and NaN: ``frame.query("truncation <= 20")`` leaves the rows with null
-    out, where a plain text would raise a TypeError. Unlike NaN, pivot tables and groups
-    keep it, and it differs from the missing value of a parameter that a method lacks.
+    A column of a DataFrame with numbers and this text can be queried like a column with
+    numbers and NaN. For example, ``frame.query("truncation <= 20")`` leaves out the
+    rows with null, but a plain text would raise a TypeError. Unlike NaN, the text stays
+    in pivot tables and groups, and it differs from the missing value of a parameter
+    that a method does not have.
     """
 
     __slots__ = ()
@@ -31,3 +32,4 @@ class NullText(str):
 
 
 NULL = NullText("none")
+"""The text of a parameter that was set to null."""

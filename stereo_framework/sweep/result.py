@@ -1,4 +1,4 @@
-"""One measured run."""
+"""The result of one run: the statistics of a setting on a scene under a protocol."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from stereo_framework.core import limits
@@ -20,34 +18,47 @@ from stereo_framework.core.scene import Disparity
 from stereo_framework.core.traces import Point, as_trace
 from stereo_framework.datasets import scene_fits
 from stereo_framework.script.setting import NO_EFFECT
-from stereo_framework.sweep.null_value import NULL
-
-if TYPE_CHECKING:
-    import pandas
+from stereo_framework.sweep.missing import MISSING
+from stereo_framework.sweep.value_text import method_text
 
 EVALUATION = "evaluation"
-"""What the measuring of a map is called among the seconds of a result."""
+"""Key of `Result.seconds` for the time in which the disparity map was evaluated."""
 
-MEMORY, MESSAGES = "peak_memory", "messages"
-"""What the memory of programs from outside is called among the statistics of a result, in MiB, and what they wrote for people in its environment."""
+MEMORY = "peak_memory"
+"""Name of the statistic for the memory of external programs, in MiB."""
 
-LOWER_BOUND, GAP = "lower_bound", "gap"
-"""What an optimizer's lower bound of the energy is called among the statistics, and how much higher the energy is, in percent of the bound."""
+MESSAGES = "messages"
+"""Key of `Result.environment` for the messages that external programs printed."""
+
+LOWER_BOUND = "lower_bound"
+"""Name of the statistic for an optimizer's lower bound of the energy."""
+
+GAP = "gap"
+"""Name of the statistic for the distance of the energy from its lower bound.
+
+The unit is percent of the bound.
+"""
 
 TRACE = "trace"
-"""What an optimizer's trace is called in the environment of a result: as JSON, for seconds and energies are those of one computation."""
+"""Key of `Result.environment` for the optimizer's trace, as JSON.
+
+The trace is no statistic, because its seconds and energies belong to one computation.
+"""
 
 CONFIDENCE = "_confidence_"
-"""Stands between the name of a map and that of a measure in the name of a file of confidence."""
+"""Text between the names of the map and of the measure in a confidence file's name."""
+
+FIELD_NAMES = ("scene", "method", "protocol", "protocol_text")
+"""Fields of a result that `Result.value` returns, and that each result has."""
 
 
 def confidence_file(map_file: Path, measure: str) -> Path:
-    """Where the confidence of a map lies."""
+    """Return the path of the confidence of a stored disparity map."""
     return map_file.with_name(f"{map_file.stem}{CONFIDENCE}{measure}.pfm")
 
 
 def confidence_files(map_file: Path) -> dict[str, Path]:
-    """The files of confidence beside a map, by measure."""
+    """Return the confidence files of a stored disparity map, by confidence measure."""
     start = f"{map_file.stem}{CONFIDENCE}"
     return {
         path.stem.removeprefix(start): path
@@ -56,7 +67,9 @@ def confidence_files(map_file: Path) -> dict[str, Path]:
 
 
 def text_of_trace(trace: Sequence[Point]) -> str:
-    """Return a trace as JSON, empty without points. An unknown lower bound becomes null.
+    """Return a trace as JSON, or an empty text without points.
+
+    An unknown lower bound becomes null.
 
     Examples
     --------
@@ -68,7 +81,9 @@ def text_of_trace(trace: Sequence[Point]) -> str:
 
 
 def trace_of_text(text: str) -> tuple[Point, ...]:
-    """Return the trace that `text_of_trace` has written, or earlier versions with -Infinity.
+    """Return the trace in a text that `text_of_trace` has made.
+
+    Texts of earlier versions with -Infinity are accepted too.
 
     Raises
     ------
@@ -77,7 +92,8 @@ def trace_of_text(text: str) -> tuple[Point, ...]:
     """
     if len(text) > limits.TRACE_TEXT:
         raise ValueError(f"{len(text)} characters; at most {limits.TRACE_TEXT} are read")
-    # Unlike the standard library, this reader refuses deeply nested lists with a ValueError.
+    # Unlike the standard library, this reader refuses deeply nested lists with a
+    # ValueError.
     points = from_json(text)
     if not isinstance(points, list):
         raise ValueError(f"a {type(points).__name__}; expected a list of points")
@@ -99,50 +115,62 @@ The value is a JSON list of names.
 
 
 def changed_maps_warning(paths: Sequence[Path]) -> str:
-    """Return one warning for maps that were changed since they were written; empty without any."""
+    """Return one warning for maps that were changed since they were written.
+
+    The warning is empty if there are no such maps.
+    """
     if not paths:
         return ""
     first = one_line(str(paths[0]), 200)
     others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return f"{first}{others}: changed since this program wrote it; the stored statistics belong to other disparities"
+    event = "changed since this program wrote it"
+    return f"{first}{others}: {event}; the stored statistics belong to other disparities"
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A method's parameters on a scene, measured under a protocol.
+    """The statistics of a setting on a scene under a protocol.
 
     Parameters
     ----------
     id : str
-        Digest of the scene's content, the parameters and the source code that computed with them.
+        Digest of the scene's content, the parameters and the source code that computed
+        the disparity map.
     scene, method : str
+        Names of the scene and of the method.
     parameters : mapping
-        All resolved values by dotted name.
+        All parameters with their values, by address.
     axes : mapping
-        Those of them that the script swept.
+        The parameters that the script sweeps, with their values.
     protocol : str
-        The protocol's name.
+        Name of the protocol.
     statistics : mapping of str to float
-        Percentages in percent, disparities in pixels; empty after an error.
+        Percentages are in percent and disparities in pixels. The mapping is empty after
+        an error.
     energy : float or None
-        Of the optimizer's labels.
+        Energy of the optimizer's labels.
     seconds : mapping of str to float
-        Wall-clock time per stage and, under ``evaluation``, of measuring the map, without that in which kernels were compiled or loaded;
-        the pair's images are read before. What several runs of a sweep share is computed once, but told by each of them as if it had been
-        alone; a stage that was continued from fewer iterations counts these too. Sums over runs therefore exceed the sweep's time.
+        Wall-clock time of each stage and, under ``evaluation``, of the evaluation. The
+        time in which kernels were compiled or loaded and the images were read is left
+        out. If several runs of a sweep share a step, each run has the time of this
+        step. A stage that continued from fewer iterations has the time of these
+        iterations too. Sums over runs therefore exceed the time of the sweep.
     warnings : tuple of str
+        Warnings about the scene, the method and the disparity map.
     error : str or None
-        Why the run failed: one line, with the place in the code of the stage that failed.
+        Reason why the run failed: one line with the place in the code of the stage.
     traceback : str
-        All of it, as far as it was this call that computed.
+        Complete traceback of the error, if the present call computed the run.
     script : mapping
-        The resolved script of this one run.
+        The resolved script of this run.
     protocol_text : str
-        Every choice of the protocol, as printed under tables.
+        Every choice of the protocol, as printed below tables.
     map : Path or None
         The stored disparity map.
     environment : mapping of str to str
-        Versions of the packages, and the machine, that computed; ``messages``: what a program from outside wrote for people; ``trace``: see `trace`.
+        The machine and the versions of the packages that computed the run. The entry
+        ``messages`` has the messages of external programs, and the entry ``trace`` the
+        optimizer's trace.
     """
 
     id: str
@@ -173,15 +201,68 @@ class Result:
             return True
         return not names or any(scene_fits(scene, str(name)) for name in names)
 
+    def value(self, name: str) -> Any:
+        """Return the value of the result under a name.
+
+        Parameters
+        ----------
+        name : str
+            One of these names:
+
+            - a statistic, an axis or the address of a parameter
+            - a slot, whose value is the name of its stage
+            - ``scene``, ``method``, ``protocol``, ``protocol_text`` or ``energy``
+            - ``seconds``, the time of all stages, ``seconds.STAGE``, or
+              ``seconds.evaluation``, the time of the evaluation
+
+        Returns
+        -------
+        object
+            The value. None is a parameter that was set to null. `MISSING` means that
+            the result has no value of this name.
+        """
+        # Statistics are looked up first, because tables need those of thousands of
+        # results.
+        if name in self.statistics:
+            return self.statistics[name]
+        if name in FIELD_NAMES:
+            return getattr(self, name)
+        if name == "energy":
+            return MISSING if self.energy is None else self.energy
+        if name == "seconds":
+            seconds = self.matching_seconds
+            return MISSING if seconds is None else seconds
+        if name.startswith("seconds."):
+            return self.seconds.get(name.removeprefix("seconds."), MISSING)
+        if name in self.axes:
+            return self.axis_value(name)
+        if name in self.parameters:
+            return self.parameters[name]
+        return self.parameters.get(f"{name}.use", MISSING)
+
+    def axis_value(self, name: str) -> Any:
+        """Return the value of a swept parameter.
+
+        The value is `MISSING` if the parameter was not swept, or if it has no effect on
+        this setting.
+        """
+        value = self.axes.get(name, MISSING)
+        return MISSING if value == NO_EFFECT else value
+
+    @property
+    def setting_name(self) -> str:
+        """Method with the swept values, such as ``window (aggregation.box.size=9)``."""
+        return method_text(self.method, self.axes)
+
     @property
     def matching_seconds(self) -> float | None:
-        """What matching took, all stages together; None where nothing was matched."""
+        """Time of all stages together, in seconds. None if no stage ran."""
         stages = [seconds for stage, seconds in self.seconds.items() if stage != EVALUATION]
         return sum(stages) if stages else None
 
     @property
     def disparity(self) -> Disparity | None:
-        """The disparity map in pixels, NaN = no estimate; None when it was not kept."""
+        """Disparity map in pixels. NaN means no estimate; None means no stored map."""
         if self._disparity is None and self.map is not None and self.map.is_file():
             return self.read_map()
         return self._disparity
@@ -204,7 +285,11 @@ class Result:
 
     @property
     def confidence(self) -> Mapping[str, Disparity]:
-        """The method's own confidence by measure, float32 (rows, columns), higher = surer; empty where it has none or the map was not kept."""
+        """Confidence maps of the method, by confidence measure.
+
+        A confidence map is float32 (rows, columns). A higher value is more certain. The
+        mapping is empty if the method has no confidence measure or no stored map.
+        """
         if not self._confidence and self.map is not None:
             from stereo_framework.io import read_pfm
 
@@ -212,7 +297,7 @@ class Result:
         return self._confidence
 
     def changed_files(self) -> list[Path]:
-        """Return the stored map and its confidence, if they were changed since they were written.
+        """Return the files of the map and its confidence that another program changed.
 
         The statistics then belong to another map.
         """
@@ -228,7 +313,7 @@ class Result:
 
     @property
     def trace(self) -> tuple[Point, ...]:
-        """Seconds, energy and perhaps lower bound after each iteration of the optimizer.
+        """Seconds, energy and lower bound after each iteration of the optimizer.
 
         The lower bound is -inf as long as it is not known. The trace is empty if the
         optimizer reported none, or if the stored one is damaged.
@@ -257,8 +342,10 @@ class Result:
             return trace_of_text(text) if text else ()
         except ValueError as error:
             name = f"{self.scene} {self.method}"
-            problem = f"{one_line(name, 80)}: the stored trace is damaged: {one_line(str(error), 200)}; run again to compute it"
-            raise DataError(problem) from None
+            reason = one_line(str(error), 200)
+            event = f"{one_line(name, 80)}: the stored trace is damaged: {reason}"
+            message = f"{event}; run again to compute it"
+            raise DataError(message) from None
 
     def __post_init__(self) -> None:
         """Refuse mappings with more entries than tables can show."""
@@ -278,113 +365,18 @@ class Result:
         return one_line(f"Result({self.scene}, {setting}: {self.error or score})")
 
     def record(self) -> dict[str, Any]:
-        """The result as the plain object that ``--json`` prints."""
-        run = {
-            name: getattr(self, name)
-            for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")
+        """Return the result as the plain mapping that ``--json`` prints."""
+        return {
+            "id": self.id,
+            "scene": self.scene,
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "axes": self.axes,
+            "protocol": self.protocol,
+            "statistics": self.statistics,
+            "energy": self.energy,
+            "matching_seconds": self.matching_seconds,
+            "seconds": self.seconds,
+            "warnings": list(self.warnings),
+            "error": self.error,
         }
-        times = {
-            name: getattr(self, name)
-            for name in ("energy", "matching_seconds", "seconds", "warnings", "error")
-        }
-        return run | times | {"parameters": dict(self.parameters), "warnings": list(self.warnings)}
-
-
-class ResultList(list[Result]):
-    """What `run` returns: a list of results that a notebook shows as a table."""
-
-    @property
-    def frame(self) -> pandas.DataFrame:
-        """The results as a pandas DataFrame, a row each; see `results`."""
-        return frame(self)
-
-    def __repr__(self) -> str:
-        numbers = (
-            (len(self), "result"),
-            (len({r.method for r in self}), "method"),
-            (len({r.scene for r in self}), "scene"),
-        )
-        some, methods, scenes = (
-            f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers
-        )
-        return f"{some} of {methods} on {scenes}"
-
-
-def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows with all parameters and statistics of all results.
-
-    A parameter whose value is null has the text `NULL`. None stands for a parameter that
-    a method does not have, for an axis without effect on a setting, for a statistic that
-    was not measured, and for NaN.
-    """
-    parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
-    statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
-    rows = []
-    for r in results:
-        numbers = [
-            None if v is None or math.isnan(v) else v for v in map(r.statistics.get, statistics)
-        ]
-        values = [_parameter(r, name) for name in parameters]
-        row = [r.id, r.scene, r.method, r.protocol, *values, *numbers]
-        rows.append([*row, r.energy, r.matching_seconds, r.error])
-    return [
-        "id",
-        "scene",
-        "method",
-        "protocol",
-        *parameters,
-        *statistics,
-        "energy",
-        "seconds",
-        "error",
-    ], rows
-
-
-def _parameter(result: Result, name: str) -> Any:
-    """Return the value of a parameter as `tidy` shows it."""
-    if result.axes.get(name) == NO_EFFECT or name not in result.parameters:
-        return None
-    value = result.parameters[name]
-    return NULL if value is None else value
-
-
-def frame(results: Sequence[Result]) -> pandas.DataFrame:
-    """Results as a DataFrame.
-
-    Parameters
-    ----------
-    results : sequence of Result
-
-    Returns
-    -------
-    DataFrame
-        A row for each result: id, scene, method, protocol, all parameters by dotted name, all statistics, energy, seconds, error. A parameter that a
-        method does not have, and a statistic that was not measured, is missing. A parameter that is null has the text "none", among numbers too, where
-        comparisons such as ``<= 20`` leave it out. Any other column that mixes numbers with other things is one of texts.
-    """
-    import pandas
-
-    header, rows = tidy(results)
-    return pandas.DataFrame(
-        {name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=header
-    )
-
-
-def _one_type(values: list[Any]) -> list[Any] | NDArray[np.object_]:
-    """Return the values of a column with one type; numbers among other things become texts.
-
-    `NULL` counts as no type, and keeps its class in an array of objects.
-    """
-    values = [None if v == "" else v for v in values]
-    typed_values = [v for v in values if v is not None and v is not NULL]
-    kinds = {
-        "number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v)
-        for v in typed_values
-    }
-    if len(kinds) > 1:
-        return [v if v is None else str(v) for v in values]
-    if NULL not in values:
-        return values
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -20,7 +21,8 @@ from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.progress import counted
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.computation import Computation
-from stereo_framework.sweep.result import Result, ResultList, confidence_files
+from stereo_framework.sweep.result import Result, confidence_files
+from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.task_results import TaskResults, failed, measure_stored_map
 from stereo_framework.sweep.tasks import MAX_LOADED_SCENES, Task, release_scene, tasks_of_script
@@ -43,7 +45,7 @@ def run(
     executor: Executor | None = None,
     memory: PositiveInt | None = None,
     maps: bool | None = None,
-) -> ResultList:
+) -> ResultSet:
     """Run a parameter script.
 
     Settings that begin with the same stages share them, so that each beginning is
@@ -89,9 +91,9 @@ def run(
 
     Returns
     -------
-    list of Result
-        Results scene by scene, in the order of the script. A notebook shows the list as
-        a table, and ``stereo_framework.plot`` draws curves. The result of a failed run
+    ResultSet
+        Results scene by scene, in the order of the script. A notebook shows them as a
+        table, and ``stereo_framework.plot`` draws curves. The result of a failed run
         has an `error` and no statistics.
 
     Raises
@@ -127,10 +129,7 @@ def run(
     # scripts.
     for (task, results), _ in zip(computed, counted(len(tasks), "run"), strict=False):
         results_of_task[task] = results
-    results_in_order = ResultList()
-    for task in tasks:
-        results_in_order += results_of_task[task]
-    return results_in_order
+    return ResultSet(itertools.chain.from_iterable(results_of_task[task] for task in tasks))
 
 
 def load_tasks(

@@ -47,6 +47,7 @@ from stereo_framework.sweep.database import (
 )
 from stereo_framework.sweep.identity import result_key
 from stereo_framework.sweep.result import Result, confidence_file
+from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.sweep.store_errors import (
     Event,
     event_of,
@@ -319,7 +320,7 @@ class Store:
         # Keys are ASCII texts, so this range holds the keys that begin with the prefix.
         return self._results("key > ? AND key < ? AND row IS NOT NULL", prefix, f"{prefix}\x7f")
 
-    def results(self, *, every: bool = False) -> list[Result]:
+    def results(self, *, every: bool = False) -> ResultSet:
         """Return the planned results in their order, and then results of external maps.
 
         Parameters
@@ -327,11 +328,10 @@ class Store:
         every : bool
             True returns all results, in the order in which they were first planned.
         """
+        condition = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
         if every:
-            return self._results("row IS NOT NULL ORDER BY rowid")
-        return self._results(
-            "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
-        )
+            condition = "row IS NOT NULL ORDER BY rowid"
+        return ResultSet(self._results(condition))
 
     def lacking(self) -> str:
         """Return a sentence about missing planned results; empty if none is missing."""

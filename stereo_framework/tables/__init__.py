@@ -1,1 +1,1 @@
-"""Tables of results: values, means, scores and ranks, and the file formats in which they are exchanged."""
+"""Tables of results: means, scores and ranks, and their file formats."""

@@ -1,15 +1,17 @@
-"""From stored results to ROC curves, efficiencies, improvements and the feasibility boundary.
+"""ROC curves, efficiencies, improvements and feasibility boundary of stored results.
 
 Kostliva, Cech & Sara 2007.
 """
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import roc
-from stereo_framework.sweep import Result
-from stereo_framework.tables.values import grouped, one_protocol
+from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result_set import ResultSet
+from stereo_framework.tables.grouping import group_items
 
 
 @dataclass(frozen=True)
@@ -62,48 +64,54 @@ class Boundary:
         }
 
 
-def boundary(results: Sequence[Result], *, drop_incomplete: bool = False) -> Boundary:
+def boundary(results: ResultSet, *, drop_incomplete: bool = False) -> Boundary:
     """Collect the ROC rates of results.
 
     Parameters
     ----------
-    results : sequence of Result
-        Results of one protocol that measures ``error_rate`` and ``sparsity_rate``, such as ``kostliva2007``. Failed runs are passed over.
+    results : ResultSet
+        Results of one protocol that computes ``error_rate`` and ``sparsity_rate``, such
+        as ``kostliva2007``. Failed runs are left out.
     drop_incomplete : bool
-        Leave settings that were not measured on every scene out of the mean, instead of refusing them.
+        If True, settings without a result on some scene are left out of the mean. If
+        False, they are refused.
 
     Raises
     ------
     DataError
         No result has these rates, or a setting lacks a scene.
     ParameterError
-        Results of different protocols.
+        The results have several protocols.
     """
-    measured = [
-        r for r in results if "error_rate" in r.statistics and "sparsity_rate" in r.statistics
-    ]
+    rates = {"error_rate", "sparsity_rate"}
+    measured = ResultSet(result for result in results if rates <= result.statistics.keys())
     if not measured:
-        raise DataError(
-            "no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or metrics: roc"
+        message = (
+            "no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or "
+            "metrics: roc"
         )
-    one_protocol(measured)
-    every = [
-        roc.Point(
-            r.statistics["sparsity_rate"],
-            r.statistics["error_rate"],
-            r.method,
-            dict(r.parameters),
-            r.scene,
-            r.map,
-        )
-        for r in measured
-    ]
+        raise DataError(message)
+    _ = measured.protocol  # The property refuses results of several protocols.
+
+    all_points = [_roc_point(result) for result in measured]
     points = {
-        scene: grouped(own, lambda p: p.method)
-        for scene, own in grouped(every, lambda p: p.scene).items()
+        scene: group_items(points_of_scene, lambda point: point.method)
+        for scene, points_of_scene in group_items(all_points, lambda point: point.scene).items()
     }
-    in_order = [p for by in points.values() for own in by.values() for p in own]
-    return Boundary(
-        points,
-        grouped(roc.mean_points(in_order, drop_incomplete=drop_incomplete), lambda p: p.method),
+    points_in_order: list[roc.Point] = []
+    for points_of_method in points.values():
+        points_in_order += itertools.chain.from_iterable(points_of_method.values())
+    mean_points = roc.mean_points(points_in_order, drop_incomplete=drop_incomplete)
+    return Boundary(points, group_items(mean_points, lambda point: point.method))
+
+
+def _roc_point(result: Result) -> roc.Point:
+    """Return the error rate and the sparsity rate of a result."""
+    return roc.Point(
+        result.statistics["sparsity_rate"],
+        result.statistics["error_rate"],
+        result.method,
+        dict(result.parameters),
+        result.scene,
+        result.map,
     )

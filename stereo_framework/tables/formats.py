@@ -19,8 +19,9 @@ from stereo_framework.io import read_bytes
 from stereo_framework.io.numbers import parse_number
 from stereo_framework.sweep.null_value import NULL
 from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result_set import ResultSet
+from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.tables import Table
-from stereo_framework.tables.values import is_number
 
 
 def to_text(table: Table, format: str) -> str:
@@ -43,7 +44,11 @@ def _with_null_text(row: Sequence[Any], keys: int) -> list[Any]:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV with all digits; None is empty. Texts that a spreadsheet would take for formulas are changed so that it does not."""
+    """Return rows as CSV with all digits. The cells of None and `MISSING` are empty.
+
+    Texts that a spreadsheet would take for formulas are changed, so that it computes
+    none.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(_harmless, header))
@@ -55,8 +60,8 @@ def _harmless(cell: Any) -> Any:
     """Return a cell that neither a spreadsheet nor a terminal executes.
 
     A text that a spreadsheet would compute gets an apostrophe in front; numbers and a
-    single "-" stay as they are. A carriage return, which the csv module does not quote and
-    spreadsheets take for the end of a row, becomes the end of a line. Other control
+    single "-" stay as they are. A carriage return, which the csv module does not quote
+    and spreadsheets take for the end of a row, becomes the end of a line. Other control
     characters, which no name in a real table contains, are spelt out.
     """
     if not isinstance(cell, str):
@@ -167,14 +172,45 @@ def _numeric(table: Table) -> list[bool]:
 _HOLES = ("", "-", "nan", "null", "n/a")
 
 
-def read_csv(path: Path) -> list[Result]:
-    """The scores of a CSV file, as a result for each method and scene, which is empty where the file names none.
+def read_csv(path: Path) -> ResultSet:
+    """Read the scores of a CSV file.
+
+    Returns
+    -------
+    ResultSet
+        A result for each method and scene. The name of the scene is empty if the file
+        names no scene.
 
     Raises
     ------
     DataError
         The file is missing or is not a table.
     """
+    header, rows = _read_table(path)
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    methods = columns["method"] if "method" in columns else columns[header[0]]
+    scenes = columns.get("scene")
+    # Scores of each row, by scene and metric.
+    scores: list[dict[str, dict[str, float]]] = [{} for _ in methods]
+    for name in header:
+        is_description = name in ("scene", "protocol") or columns[name] is methods
+        if is_description or (scenes and not metric_of(name)):
+            continue
+        head, colon, tail = name.partition(":")
+        scene, metric = (head, tail) if colon and not scenes else ("", name)
+        for i, number in enumerate(_numbers(path, name, columns[name], methods)):
+            scores[i].setdefault(scenes[i] if scenes else scene, {})[metric] = number
+
+    protocols = columns.get("protocol", [""] * len(methods))
+    results: list[Result] = []
+    for method, protocol, scores_of_scene in zip(methods, protocols, scores, strict=True):
+        for scene, statistics in (scores_of_scene or {"": {}}).items():
+            results.append(Result("", scene, method, {}, {}, protocol, statistics))
+    return ResultSet(results)
+
+
+def _read_table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Read the header and the rows of a CSV file, and refuse what is not a table."""
     try:
         text = read_bytes(path, limits.TABLE, allow_empty=True).decode("utf-8-sig")
         lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines()) if line]
@@ -195,27 +231,7 @@ def read_csv(path: Path) -> list[Result]:
     for i, line in enumerate(lines):
         if len(line) != len(header):
             raise DataError(f"{path}: row {i} has {len(line)} cells, the header {len(header)}")
-    columns = dict(zip(header, zip(*lines[1:], strict=True), strict=True))
-    methods = columns["method"] if "method" in columns else columns[header[0]]
-    scenes = columns.get("scene")
-    scores: list[dict[str, dict[str, float]]] = [{} for _ in methods]
-    for name in header:
-        if (
-            name in ("scene", "protocol")
-            or columns[name] is methods
-            or (scenes and not metric_of(name))
-        ):
-            continue
-        head, colon, tail = name.partition(":")
-        scene, metric = (head, tail) if colon and not scenes else ("", name)
-        for i, number in enumerate(_numbers(path, name, columns[name], methods)):
-            scores[i].setdefault(scenes[i] if scenes else scene, {})[metric] = number
-    protocols = columns.get("protocol", [""] * len(methods))
-    return [
-        Result("", scene, method, {}, {}, protocol, own)
-        for method, protocol, by_scene in zip(methods, protocols, scores, strict=True)
-        for scene, own in (by_scene or {"": {}}).items()
-    ]
+    return header, lines[1:]
 
 
 def _numbers(path: Path, name: str, cells: Sequence[str], methods: Sequence[str]) -> list[float]:

@@ -1,48 +1,54 @@
-"""Means of statistics over everything that a table or chart does not ask for: scenes, seeds and other parameters.
+"""Average statistics over scenes, seeds and parameters that a table does not show.
 
-Which results make up a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
-methods. A method that lacks a value on one of the remaining scenes gets no mean, since it would cover fewer scenes than the means beside it.
+A key is a property of results, such as ``scene``, ``method`` or the address of a
+parameter. A row of a table is a combination of the values of some keys. Its mean covers
+all results with these values.
 
-The average over scenes that the protocol of a benchmark prescribes, with weights or over pixels, is a row of its own: `average_rows`.
+Every table, chart and report uses these means, so all of them cover the same results.
+If no result has a statistic on a scene, the scene is left out of all means. If a row
+lacks a value on another scene, the row gets no mean, because its mean would cover fewer
+scenes than the means of the other rows.
+
+The module `stereo_framework.tables.averages` computes the averages that the protocol of
+a benchmark prescribes, such as weighted averages and averages over pixels.
 """
 
-import contextlib
-import json
 import math
 import statistics as _statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from stereo_framework.core.errors import DataError, ParameterError, few
-from stereo_framework.datasets import load_scene
-from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.protocols import PRESETS, average, is_counted, with_metrics
-from stereo_framework.io import PathLike
+from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.script.report import STATISTIC
-from stereo_framework.sweep import Result
-from stereo_framework.tables.values import (
-    all_names,
-    by_protocol,
-    check_name,
-    column,
-    grouped,
-    is_number,
-    one_protocol,
-    settings,
-)
-from stereo_framework.tables.words import part, setting_name, short_names
+from stereo_framework.sweep.result_set import ResultSet, hashable
+from stereo_framework.sweep.value_text import key_value_text
+from stereo_framework.tables.numbers import is_number
+from stereo_framework.tables.words import short_names
+
+KeyValues = tuple[Any, ...]
+"""Values of several keys, in the order of the keys."""
+
+ValuesByKey = Mapping[str, Sequence[Any]]
+"""Maps each key to its values in all results, in the order of the results."""
+
+NumberByIndex = Mapping[int, float]
+"""Maps the index of a result to its number for one statistic.
+
+A result without a number is not in the mapping.
+"""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The values of a statistic and their mean.
+    """The values of a statistic, and their mean.
 
     Parameters
     ----------
     values : tuple of float
+        The values of the results.
     complete : bool
-        Whether these are all the values that the mean should cover.
+        Whether the results have all values that the mean should cover.
     """
 
     values: tuple[float, ...]
@@ -50,11 +56,25 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """The mean, or None if values are missing."""
+        """The mean; None if values are missing."""
         return math.fsum(self.values) / len(self.values) if self.complete else None
 
     def spread(self, kind: str) -> tuple[float, float] | None:
-        """The ends of an error bar, or None if there is no bar. ``deviation``: the mean minus and plus the standard deviation; ``range``: the extremes."""
+        """Return the two ends of an error bar.
+
+        Parameters
+        ----------
+        kind : {"deviation", "range", "none"}
+            "deviation": from the mean minus the standard deviation to the mean plus the
+            standard deviation. "range": from the smallest to the largest value. "none":
+            no error bar.
+
+        Returns
+        -------
+        (float, float) or None
+            Lower and upper end. None if `kind` is "none", if the mean has no value, or
+            if there is only one value.
+        """
         if kind == "none" or self.value is None or len(self.values) < 2:
             return None
         if kind == "range":
@@ -70,263 +90,332 @@ class Means:
     Parameters
     ----------
     cells : mapping of tuple to Mean
-        By the values of the keys, in the order of the results.
+        The mean for each combination, in the order of the results.
     averaged : str
-        What the means were taken over, in words; empty if nothing was averaged.
+        Description of the scenes and parameters that were averaged. The text is empty
+        if nothing was averaged.
     notes : tuple of str
-        Which means cover fewer scenes or are missing, and why.
+        Notes on scenes that were left out, and on means that are missing.
     """
 
-    cells: Mapping[tuple[Any, ...], Mean]
+    cells: Mapping[KeyValues, Mean]
     averaged: str
     notes: tuple[str, ...]
 
 
-def telling_keys(results: Sequence[Result]) -> list[str]:
-    """The keys that distinguish results of one protocol: scene, method, the axes, and any other parameters that vary."""
-    axes = all_names(r.axes for r in results)
-    first: dict[tuple[str, str], Any] = {}
-    varying: dict[str, None] = {}
-    for r in results:
-        for name, given in r.parameters.items():
-            if name not in varying:
-                one = first.setdefault((r.method, name), given)
-                # 1, 1.0 and true are equal in Python but not as parameters.
-                if one.__class__ is not given.__class__ or one != given:
-                    varying[name] = None
-    # The axis of a whole slot stands for its parameters too, and the seed of a script for those of its stages.
-    told = [
-        name
-        for name in varying
-        if any(name == axis or name.startswith(f"{axis}.") for axis in axes)
-    ]
-    told += [name for name in varying if name.rpartition(".")[2] == "seed" and "seed" in axes]
-    return ["scene", "method", *axes, *(name for name in varying if name not in told)]
-
-
 def means(
-    results: Sequence[Result],
+    results: ResultSet,
     keys: Sequence[str],
     statistics: Sequence[str],
-    telling: Sequence[str] | None = None,
+    varying_keys: Sequence[str] | None = None,
 ) -> Means:
-    """The mean of each statistic for each combination of the keys' values, over everything else that distinguishes results.
+    """Average statistics for each combination of the keys' values.
 
     Parameters
     ----------
-    results : sequence of Result
-        Of one protocol.
+    results : ResultSet
+        Results of one protocol.
     keys : sequence of str
-        ``statistic`` stands for the names in `statistics`.
+        Keys whose values are not averaged. The values of the key ``statistic`` are the
+        names in `statistics`.
     statistics : sequence of str
-    telling : sequence of str, optional
-        The `telling_keys` of the results, if the caller knows them already, and that no setting occurs twice.
+        Names of the statistics to average.
+    varying_keys : sequence of str, optional
+        The names that `ResultSet.varying` returns for these results. Pass this argument
+        only if no setting occurs twice, because repeated settings are then not
+        detected.
 
     Returns
     -------
     Means
-        A mean has a value if every setting that it covers has the statistic on every scene that has it at all, and if these scenes are the same as
-        those of the other means. The means may cover different numbers of settings, such as seeds.
+        The means. A mean has no value if a result lacks the statistic, if a scene is
+        missing, or if the scenes have different settings. Scenes on which no result has
+        the statistic do not count. Two means may cover different numbers of settings,
+        such as seeds.
 
     Raises
     ------
     ParameterError
-        The results are of several protocols or contain the same setting twice, or no result has one of the names.
+        If the results have several protocols, if they contain a setting twice, or if no
+        result has one of the names.
     """
-    one_protocol(results)
-    if telling is None:
+    _ = results.protocol  # The property refuses results of several protocols.
+    if varying_keys is None:
         _refuse_repeated_settings(results)
-    plain = [key for key in keys if key != STATISTIC]
-    for name in (*plain, *statistics):
-        check_name(name, results)
-    left = [
-        key for key in (telling_keys(results) if telling is None else telling) if key not in plain
-    ]
-    columns = {
-        key: list(map(_hashable, settings(results, key)))
-        for key in dict.fromkeys((*plain, *left, "scene"))
-    }
-    settled = (
-        list(zip(*map(columns.__getitem__, plain), strict=True)) if plain else [()] * len(results)
-    )
-    rows = grouped(range(len(results)), settled.__getitem__)
-    at = columns["scene"]
-    cells: dict[tuple[Any, ...], Mean] = {}
-    partial: list[str] = []
-    # The means that have no value, by the reason.
-    lacking: dict[str, list[str]] = {
-        "because a run failed, or because not all of its settings ran on every scene": [],
-        "which has none": [],
-    }
-    incomplete, without = lacking.values()
+        varying_keys = results.varying()
+    row_keys = [key for key in keys if key != STATISTIC]
+    for name in (*row_keys, *statistics):
+        results.check_name(name)
+    averaged_keys = [key for key in varying_keys if key not in row_keys]
+
+    key_names = dict.fromkeys((*row_keys, *averaged_keys, "scene"))
+    values_by_key = _values_by_key(results, key_names)
+    rows = _indices_by_row(values_by_key, row_keys, len(results))
+
+    cells: dict[KeyValues, Mean] = {}
+    missing = _MissingMeans()
+    notes: list[str] = []
     for statistic in statistics:
-        numbers = {
-            i: number for i, number in enumerate(column(results, statistic)) if is_number(number)
-        }
-        scenes = {at[i] for i in numbers}
-        if not scenes:
-            partial.append(f"not given: {statistic}, which no result has")
-        elif len(scenes) < len(set(at)) and "scene" in left:
-            others = short_names({*at} - scenes).values()
-            partial.append(f"{statistic}: without {', '.join(others)}, where it has no value")
-        for row, members in rows.items():
-            wanted = [i for i in members if at[i] in scenes]
-            there = tuple(numbers[i] for i in wanted if i in numbers)
-            if not wanted:
-                continue
-            covered = {at[i] for i in wanted} == scenes or "scene" not in left
-            cell = Mean(
-                there, len(there) == len(wanted) and covered and _balanced(wanted, left, columns)
-            )
-            place = iter(row)
-            cells[
-                tuple(statistic if key == STATISTIC else next(place) for key in keys)
-                if len(plain) < len(keys)
-                else row
-            ] = cell
-            if not cell.complete:
-                what = ", ".join(filter(None, map(part, plain, row)))
-                # Some statistics do not exist at all for a method, such as the energy of a matcher.
-                none = not there and not any(results[i].error for i in wanted)
-                (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
-    averaged = _averaged(rows.values(), left, columns)
-    partial += [f"not given: {few(names, 1)}, {why}" for why, names in lacking.items() if names]
-    return Means(cells, averaged, tuple(partial))
+        numbers = _numbers_by_index(results, statistic)
+        notes += _notes_on_scenes(statistic, numbers, averaged_keys, values_by_key)
+        for row, indices, mean in _means_of_rows(rows, numbers, averaged_keys, values_by_key):
+            cells[_cell_key(keys, row, statistic)] = mean
+            if not mean.complete:
+                has_error = _has_error(results, indices)
+                missing.add(statistic, _described(row_keys, row), mean, has_error=has_error)
+    averaged = _averaged_in_words(rows.values(), averaged_keys, values_by_key)
+    return Means(cells, averaged, (*notes, *missing.notes()))
 
 
-def _hashable(item: Any) -> Any:
-    return json.dumps(item) if isinstance(item, (list, dict)) else item
+def _means_of_rows(
+    rows: Mapping[KeyValues, Sequence[int]],
+    numbers: NumberByIndex,
+    averaged_keys: Sequence[str],
+    values_by_key: ValuesByKey,
+) -> Iterator[tuple[KeyValues, Sequence[int], Mean]]:
+    """Yield the mean of each row.
 
-
-def _refuse_repeated_settings(results: Sequence[Result]) -> None:
-    seen = set()
-    for r in results:
-        identity = (r.scene, r.method, *(repr(sorted(of.items())) for of in (r.axes, r.parameters)))
-        if identity in seen:
-            raise ParameterError(
-                f"{r.scene} {r.method}: results of the same setting twice, of an earlier version of the code or of the scene; "
-                "leave out those of earlier scripts"
-            )
-        seen.add(identity)
-
-
-def _balanced(
-    members: Sequence[int], left: Sequence[str], columns: Mapping[str, Sequence[Any]]
-) -> bool:
-    """Whether there are results of the same settings on every scene; `members` are places in the columns."""
-    if len(members) == 1:
-        return True
-    settings: dict[str, set[Any]] = {}
-    others = [columns[key] for key in left if key != "scene"]
-    for i in members:
-        settings.setdefault(columns["scene"][i], set()).add(tuple([column[i] for column in others]))
-    first, *more = settings.values()
-    return all(other == first for other in more)
-
-
-def _averaged(
-    rows: Collection[Sequence[int]], left: Sequence[str], columns: Mapping[str, Sequence[Any]]
-) -> str:
-    """What is averaged, in words: ``mean over 3 scenes (sawtooth, tsukuba, venus), up to 7 values of seed``."""
-    said = []
-    for key in left:
-        values = [dict.fromkeys([columns[key][i] for i in row]) for row in rows]
-        most, least = max(map(len, values), default=1), min(map(len, values), default=1)
-        if most == 1:
-            continue
-        number = f"{'up to ' * (least < most)}{most}"
-        if key == "scene":
-            said.append(
-                f"{number} scenes ({', '.join(short_names({s for row in values for s in row}).values())})"
-            )
-        else:
-            said.append(f"{number} values of {key}")
-    return f"mean over {', '.join(said)}" if said else ""
-
-
-def average_rows(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
-    """For each method and setting, a row with the average over the scenes that its protocol prescribes.
+    Scenes on which no result has a number are left out. A row without other scenes has
+    no mean.
 
     Parameters
     ----------
-    results : sequence of Result
-        They may be of several protocols.
-    data : path-like, optional
-        Data root, where the weights of scenes are looked up if the protocol weights them.
+    rows : mapping of tuple to sequence of int
+        Indices of the results in each row.
+    numbers, averaged_keys, values_by_key
+        See `_mean`.
 
-    Returns
-    -------
-    list of Result
-        Their scene is ``average of 10``, or ``average of 9 of 10`` if the method lacks a result on a scene on which another method was measured; a
-        warning of the row then names it.
-        There are no such rows if there is only one scene, if the protocol is not known any more, or if the weights of scenes cannot be looked up.
+    Yields
+    ------
+    row : tuple
+        Values of the keys of the row.
+    indices : sequence of int
+        Indices of the results that the mean should cover.
+    mean : Mean
+        The mean of their numbers.
     """
-    found = []
-    for same in by_protocol(results).values():
-        scenes = dict.fromkeys(r.scene for r in same)
-        protocol = protocol_of(same) if len(scenes) > 1 else None
-        if protocol is None:
+    scene_of = values_by_key["scene"]
+    scenes = {scene_of[i] for i in numbers}
+    for row, row_indices in rows.items():
+        indices = [i for i in row_indices if scene_of[i] in scenes]
+        if indices:
+            yield row, indices, _mean(indices, numbers, scenes, averaged_keys, values_by_key)
+
+
+def _mean(
+    indices: Sequence[int],
+    numbers: NumberByIndex,
+    scenes: Collection[str],
+    averaged_keys: Sequence[str],
+    values_by_key: ValuesByKey,
+) -> Mean:
+    """Average the numbers of some results.
+
+    The mean is complete if all these results have a number, if they cover all scenes,
+    and if every scene has the same settings.
+
+    Parameters
+    ----------
+    indices : sequence of int
+        Indices of the results.
+    numbers : mapping of int to float
+        The numbers of the statistic, by the index of the result.
+    scenes : collection of str
+        The scenes on which any result has a number.
+    averaged_keys : sequence of str
+        The keys over which the mean is computed.
+    values_by_key : mapping of str to sequence
+        The values of the keys in all results.
+    """
+    present_numbers = tuple(numbers[i] for i in indices if i in numbers)
+    covered_scenes = {values_by_key["scene"][i] for i in indices}
+    covers_all_scenes = covered_scenes == set(scenes)
+    complete = (
+        len(present_numbers) == len(indices)
+        and (covers_all_scenes or "scene" not in averaged_keys)
+        and _has_same_settings_on_every_scene(indices, averaged_keys, values_by_key)
+    )
+    return Mean(present_numbers, complete)
+
+
+@dataclass
+class _MissingMeans:
+    """Names of the means without a value, in one list for each reason.
+
+    Parameters
+    ----------
+    incomplete : list of str
+        Means that lack some of their values, or whose runs failed.
+    never_measured : list of str
+        Means of statistics that a method never has. A matcher, for example, has no
+        energy.
+    """
+
+    incomplete: list[str] = field(default_factory=list)
+    never_measured: list[str] = field(default_factory=list)
+
+    def add(self, statistic: str, row: str, mean: Mean, *, has_error: bool) -> None:
+        """Add the missing mean of a statistic in a row of the table."""
+        name = f"{statistic} of {row or 'all'}"
+        if mean.values or has_error:
+            self.incomplete.append(name)
+        else:
+            self.never_measured.append(name)
+
+    def notes(self) -> Iterator[str]:
+        """Yield one note for each reason that occurs."""
+        if self.incomplete:
+            reason = "because a run failed, or because not all of its settings ran on every scene"
+            yield f"not given: {few(self.incomplete, 1)}, {reason}"
+        if self.never_measured:
+            yield f"not given: {few(self.never_measured, 1)}, which has none"
+
+
+def _values_by_key(results: ResultSet, names: Iterable[str]) -> ValuesByKey:
+    """Return the values of some keys. Lists and dictionaries become texts."""
+    values_by_key = {}
+    for name in names:
+        values_by_key[name] = [hashable(value) for value in results.column(name)]
+    return values_by_key
+
+
+def _has_error(results: ResultSet, indices: Iterable[int]) -> bool:
+    return any(results[i].error for i in indices)
+
+
+def _numbers_by_index(results: ResultSet, statistic: str) -> NumberByIndex:
+    """Return the numbers of a statistic. Values that are no numbers are left out."""
+    values = enumerate(results.column(statistic))
+    return {i: value for i, value in values if is_number(value)}
+
+
+def _indices_by_row(
+    values_by_key: ValuesByKey, row_keys: Sequence[str], count: int
+) -> dict[KeyValues, list[int]]:
+    """Return the indices of the results in each row of the table."""
+    columns = [values_by_key[key] for key in row_keys]
+    keys_of_rows = zip(*columns, strict=True) if columns else [()] * count
+    rows: dict[KeyValues, list[int]] = {}
+    for i, row in enumerate(keys_of_rows):
+        rows.setdefault(row, []).append(i)
+    return rows
+
+
+def _cell_key(keys: Sequence[str], row: KeyValues, statistic: str) -> KeyValues:
+    """Return the key of a cell: the values of the row, and the name of the statistic.
+
+    The name of the statistic is at the position of the key ``statistic``.
+    """
+    values = []
+    row_values = iter(row)
+    for key in keys:
+        value = statistic if key == STATISTIC else next(row_values)
+        values.append(value)
+    return tuple(values)
+
+
+def _described(keys: Sequence[str], row: KeyValues) -> str:
+    """Describe a row by the values of its keys. Without keys, the text is empty."""
+    texts = [key_value_text(key, value) for key, value in zip(keys, row, strict=True)]
+    return ", ".join(filter(None, texts))
+
+
+def _notes_on_scenes(
+    statistic: str,
+    numbers: NumberByIndex,
+    averaged_keys: Collection[str],
+    values_by_key: ValuesByKey,
+) -> Iterator[str]:
+    """Yield a note if no result has a statistic, or if no result has it on some scenes.
+
+    Parameters
+    ----------
+    statistic : str
+        Name of the statistic.
+    numbers : mapping of int to float
+        The numbers of the statistic, by the index of the result.
+    averaged_keys : collection of str
+        The keys over which the means are computed. Missing scenes are reported only if
+        the means are computed over scenes.
+    values_by_key : mapping of str to sequence
+        The values of the keys in all results.
+    """
+    if not numbers:
+        yield f"not given: {statistic}, which no result has"
+        return
+    if "scene" not in averaged_keys:
+        return
+
+    scene_of = values_by_key["scene"]
+    scenes_with_numbers = {scene_of[i] for i in numbers}
+    missing_scenes = set(scene_of) - scenes_with_numbers
+    if missing_scenes:
+        listed = ", ".join(short_names(missing_scenes).values())
+        yield f"{statistic}: without {listed}, where it has no value"
+
+
+def _refuse_repeated_settings(results: ResultSet) -> None:
+    """Refuse results that contain a setting twice on the same scene."""
+    seen_settings = set()
+    for result in results:
+        axes = repr(sorted(result.axes.items()))
+        parameters = repr(sorted(result.parameters.items()))
+        setting = (result.scene, result.method, axes, parameters)
+        if setting in seen_settings:
+            message = (
+                f"{result.scene} {result.method}: results of the same setting twice, of an earlier "
+                "version of the code or of the scene; leave out those of earlier scripts"
+            )
+            raise ParameterError(message)
+        seen_settings.add(setting)
+
+
+def _has_same_settings_on_every_scene(
+    indices: Sequence[int], averaged_keys: Sequence[str], values_by_key: ValuesByKey
+) -> bool:
+    """Return whether some results contain the same settings on each of their scenes."""
+    if len(indices) == 1:
+        return True
+    scene_of = values_by_key["scene"]
+    columns = [values_by_key[key] for key in averaged_keys if key != "scene"]
+    settings_of_scene: dict[str, set[KeyValues]] = {}
+    for i in indices:
+        setting = tuple([column[i] for column in columns])
+        settings_of_scene.setdefault(scene_of[i], set()).add(setting)
+
+    first_settings, *other_settings = settings_of_scene.values()
+    return all(scene_settings == first_settings for scene_settings in other_settings)
+
+
+def _averaged_in_words(
+    rows: Collection[Sequence[int]], averaged_keys: Sequence[str], values_by_key: ValuesByKey
+) -> str:
+    """Describe the average, as in ``mean over 2 scenes (sawtooth, venus)``.
+
+    Parameters
+    ----------
+    rows : collection of sequence of int
+        Indices of the results in each row.
+    averaged_keys : sequence of str
+        The keys over which the means are computed.
+    values_by_key : mapping of str to sequence
+        The values of the keys in all results.
+    """
+    phrases = []
+    for key in averaged_keys:
+        values_of_rows = [_distinct_values(values_by_key[key], indices) for indices in rows]
+        counts = [len(values) for values in values_of_rows] or [1]
+        if max(counts) == 1:
+            # In each row, all results have the same value of this key.
             continue
-        weights = (
-            _weights(scenes, data)
-            if protocol.averaging == "weighted"
-            else dict.fromkeys(scenes, 1.0)
-        )
-        if weights is None:
-            continue
-        for own in grouped(same, setting_name).values():
-            there = [r for r in own if r.statistics and is_counted(r.statistics, protocol)]
-            if there and len({r.scene for r in there}) == len(there):
-                mean = average(
-                    [r.statistics for r in there], protocol, [weights[r.scene] for r in there]
-                )
-                energies = [r.energy for r in there if r.energy is not None]
-                energy = (
-                    math.fsum(energies) / len(energies) if len(energies) == len(there) else None
-                )
-                of = f"average of {len(there)}" + (
-                    f" of {len(scenes)}" if len(there) < len(scenes) else ""
-                )
-                absent = short_names(scenes.keys() - {r.scene for r in there}).values()
-                row_warnings: tuple[str, ...] = ()
-                if absent:
-                    is_meant = any(
-                        map(there[0].is_meant_for, scenes.keys() - {r.scene for r in there})
-                    )
-                    reason = "where it has no result" if is_meant else "on which it does not run"
-                    row_warnings = (f"without {', '.join(absent)}, {reason}",)
-                blank: dict[str, Any] = {
-                    "energy": energy,
-                    "seconds": {},
-                    "warnings": row_warnings,
-                    "error": None,
-                    "map": None,
-                    "id": "",
-                }
-                found.append(replace(there[0], scene=of, statistics=mean, _disparity=None, **blank))
-    return found
+        number = f"up to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
+        if key == "scene":
+            scenes = short_names(set().union(*values_of_rows)).values()
+            phrases.append(f"{number} scenes ({', '.join(scenes)})")
+        else:
+            phrases.append(f"{number} values of {key}")
+    return f"mean over {', '.join(phrases)}" if phrases else ""
 
 
-def protocol_of(results: Sequence[Result]) -> Protocol | None:
-    """The protocol that results have in common: a preset, or one that a script of theirs describes, with the metrics that it names; None if it is neither."""
-    text = results[0].protocol_text
-    if (preset := next((p for p in map(resolve, PRESETS) if str(p) == text), None)) is not None:
-        return preset
-    for told in {
-        repr(told): told for r in results if (told := r.script.get("evaluation"))
-    }.values():
-        given = told.get("protocol") or [*PRESETS], told.get("metrics") or []
-        specs, metrics = (one if isinstance(one, list) else [one] for one in given)
-        for spec in specs:
-            # Of a plug-in that is not there now; or a folder of somebody else says anything.
-            with contextlib.suppress(ParameterError, TypeError):
-                if str(found := with_metrics(resolve(spec), tuple(metrics))) == text:
-                    return found
-    return None
-
-
-def _weights(scenes: Iterable[str], data: PathLike | None) -> dict[str, float] | None:
-    try:
-        return {scene: load_scene(scene, data=data).weight for scene in scenes}
-    except DataError:
-        return None
+def _distinct_values(values: Sequence[Any], indices: Sequence[int]) -> set[Any]:
+    return {values[i] for i in indices}

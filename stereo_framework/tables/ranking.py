@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.tables.values import better
+from stereo_framework.tables.directions import better_direction
 
 if TYPE_CHECKING:
     import pandas
@@ -196,7 +196,7 @@ def rank(
         if name not in frame:
             raise ParameterError(f"{name!r}: no result has it; {nearest(name, map(str, frame))}")
     for name in statistics:
-        if not better(name):
+        if not better_direction(name):
             raise ParameterError(
                 f"{name!r}: neither lower nor higher is better; methods cannot be ranked by it"
             )
@@ -218,7 +218,7 @@ def rank(
         .dropna(axis="columns", how="all")
     )
     values = table.to_numpy(np.float64) * [
-        -1.0 if better(name) == "higher" else 1.0 for name, _ in table.columns
+        -1.0 if better_direction(name) == "higher" else 1.0 for name, _ in table.columns
     ]
     found = (
         table.T.groupby(level=0, sort=False)

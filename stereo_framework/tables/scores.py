@@ -1,6 +1,7 @@
 """Scores of methods side by side: the one table behind ranks, groups and the summaries of pages.
 
-Honauer et al. (2015) do not say how scores become comparable. The choices made here are our own:
+Honauer et al. (2015) do not say how scores become comparable. The choices made here are
+our own:
 
 - Ranks are taken in each column, a metric on a scene, 1 = best, where equal scores share the better rank as on Middlebury's pages; then they are averaged.
 - A column in which no method has a score is left out. Elsewhere a missing score counts as the worst: the method found nothing that could be measured, and
@@ -23,11 +24,12 @@ from stereo_framework.core.errors import DataError, ParameterError, few
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
-from stereo_framework.sweep import Result
+from stereo_framework.sweep.missing import MISSING
+from stereo_framework.sweep.result_set import ResultSet
+from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.ranking import astar_groups, competition_ranks
 from stereo_framework.tables.tables import BAD_PIXELS, COVERAGE, density
-from stereo_framework.tables.values import better, check_name, column, one_protocol
-from stereo_framework.tables.words import setting_name, setting_names, short_names
+from stereo_framework.tables.words import short_names
 
 Directions = Mapping[str, str]
 """Whether lower or higher scores are better, by the name or pattern of a metric."""
@@ -148,83 +150,116 @@ class Scores:
 
 
 def score_table(
-    results: Sequence[Result],
+    results: ResultSet,
     metrics: Sequence[str],
     methods_of: Sequence[str] | None = None,
     given: Directions = _NONE_GIVEN,
     columns: Collection[tuple[str, str]] | None = None,
 ) -> Scores:
-    """The scores that results hold, in every metric on every scene.
+    """Make a table of the scores of all methods, in every metric on every scene.
 
     Parameters
     ----------
-    results : sequence of Result
+    results : ResultSet
         Results of one protocol. A failed run has no scores.
     metrics : sequence of str
         Statistics, or names of groups: ``hci`` is the nine HCI metrics.
     methods_of : sequence of str, optional
-        What the methods of the results are called. Default: their `setting_names`.
+        Name of the method of each result. Default: `ResultSet.setting_names`.
     given : mapping of str to str, optional
-        ``lower`` or ``higher``, by the name or pattern of a metric, of which the most specific one counts. It overrides what is known of metrics.
+        ``lower`` or ``higher``, by the name or pattern of a metric. The most specific
+        pattern counts. It overrides the direction of the metric itself.
     columns : collection of (str, str), optional
         Only these scenes and metrics. Default: all.
 
     Raises
     ------
     ParameterError
-        The results are of several protocols, or two of them have the same method and settings and different scores on a scene; or no result has a metric,
-        a metric has no score on any scene, or it is not known whether lower or higher values of it are better.
+        The results have several protocols. Or two results have the same method and
+        settings but different scores on a scene. Or no result has a metric, a metric
+        has no score on any scene, or its direction is not known.
     """
-    one_protocol(results)
+    _ = results.protocol  # The property refuses results of several protocols.
     names = spelled_out(metrics)
     if not results or not names:
-        raise ParameterError(
-            "nothing to compare: no results" if names else "nothing to compare: no metrics"
-        )
-    methods_of = setting_names(results) if methods_of is None else methods_of
-    scenes_of = [r.scene for r in results]
-    methods, scenes = (
-        {name: i for i, name in enumerate(dict.fromkeys(of))} for of in (methods_of, scenes_of)
-    )
-    i, k = (
-        np.array([methods[name] for name in methods_of]),
-        np.array([scenes[name] for name in scenes_of]),
-    )
-    values = np.full((len(methods), len(scenes), len(names)), np.nan)
+        missing = "results" if names else "metrics"
+        raise ParameterError(f"nothing to compare: no {missing}")
+    if methods_of is None:
+        methods_of = results.setting_names()
+    scenes_of = results.column("scene")
+    row_of_method = _numbered(methods_of)
+    scene_numbers = _numbered(scenes_of)
+    rows = np.array([row_of_method[name] for name in methods_of])
+    places = np.array([scene_numbers[name] for name in scenes_of])
+
+    values = np.full((len(row_of_method), len(scene_numbers), len(names)), np.nan)
     for j, name in enumerate(names):
-        check_name(name, results, "metric ")
-        own = np.array(column(results, name), np.float64)
-        there = ~np.isnan(own)
-        if not there.any():
-            raise ParameterError(
-                f"no scene has a score in {name}: no method measured it, or the scenes lack what it is about; leave it out of the metrics"
+        scores = _scores_of_metric(results, name)
+        has_score = ~np.isnan(scores)
+        values[rows[has_score], places[has_score], j] = scores[has_score]
+        is_other_score = has_score & (values[rows, places, j] != scores)
+        for n in np.flatnonzero(is_other_score)[:1]:
+            other_score = values[rows[n], places[n], j]
+            message = (
+                f"{methods_of[n]!r} has two scores in {_column(scenes_of[n], name)}, "
+                f"{scores[n]:g} and {other_score:g}; keep one with where, or give each method "
+                "a name of its own"
             )
-        values[i[there], k[there], j] = own[there]
-        for n in np.flatnonzero(there & (values[i, k, j] != own))[:1]:
-            raise ParameterError(
-                f"{methods_of[n]!r} has two scores in {_column(scenes_of[n], name)}, {own[n]:g} and {values[i[n], k[n], j]:g}; "
-                "keep one with where, or give each method a name of its own"
-            )
-    places = [(scene, name) for scene in scenes for name in names]
-    kept = [n for n, place in enumerate(places) if columns is None or place in columns]
-    table = values.reshape(len(methods), -1)[:, kept]
-    of = tuple(Column(*places[n], _direction(*places[n], given)) for n in kept)
-    found = Scores(tuple(methods), of, table, protocol=results[0].protocol)
-    return replace(found, notes=tuple(_missing(found)))
+            raise ParameterError(message)
+
+    all_columns = [(scene, name) for scene in scene_numbers for name in names]
+    kept = [n for n, place in enumerate(all_columns) if columns is None or place in columns]
+    score_columns = [Column(*all_columns[n], _direction(*all_columns[n], given)) for n in kept]
+    table = Scores(
+        methods=tuple(row_of_method),
+        columns=tuple(score_columns),
+        values=values.reshape(len(row_of_method), -1)[:, kept],
+        protocol=results[0].protocol,
+    )
+    return replace(table, notes=tuple(_missing(table)))
+
+
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    """Number the different names in their order."""
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _scores_of_metric(results: ResultSet, name: str) -> NDArray[np.float64]:
+    """Return the score of each result in a metric, NaN = no score.
+
+    Raises
+    ------
+    ParameterError
+        No result has the metric, or no result has a score.
+    """
+    results.check_name(name, role="metric ")
+    numbers = [
+        math.nan if value is None or value is MISSING else value for value in results.column(name)
+    ]
+    scores = np.array(numbers, np.float64)
+    if np.isnan(scores).all():
+        message = (
+            f"no scene has a score in {name}: no method measured it, or the scenes lack what it "
+            "is about; leave it out of the metrics"
+        )
+        raise ParameterError(message)
+    return scores
 
 
 def ranked(
-    results: Sequence[Result], metrics: Sequence[str] = (), given: Directions = _NONE_GIVEN
+    results: ResultSet, metrics: Sequence[str] = (), given: Directions = _NONE_GIVEN
 ) -> Scores:
-    """The scores by which `rank` compares the settings of results.
+    """Return the scores by which the command `rank` compares the settings of results.
 
     Parameters
     ----------
-    results : sequence of Result
-        Of one protocol.
+    results : ResultSet
+        Results of one protocol.
     metrics : sequence of str
-        Which metrics to use, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole columns,
-        ``SCENE:METRIC``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
+        Metrics to use, by name, by group (``hci``: the nine HCI metrics) or by pattern
+        (``bad_pixels_*``); also whole columns, ``SCENE:METRIC``. Default: the bad
+        pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all
+        columns of numbers.
     given : mapping of str to str, optional
         As in `score_table`.
 
@@ -233,39 +268,41 @@ def ranked(
     DataError
         There is no score.
     ParameterError
-        No result has a metric; or as in `score_table`.
+        No result has a metric, or `score_table` refuses the results.
 
     Notes
     -----
-    A column without any score is left out, which the notes tell, and so they do of maps of unlike coverage.
+    A column without any score is left out. The notes of the table name such columns,
+    and they report if the methods have different coverages.
     """
-    one_protocol(results)
-    every = list(dict.fromkeys((r.scene, name) for r in results for name in r.statistics))
-    scored = {
-        (r.scene, name)
-        for r in results
-        for name, score in r.statistics.items()
-        if not math.isnan(score)
-    }
-    chosen = _chosen(every, metrics)
-    columns = [place for place in chosen if place in scored]
-    notes = [
-        f"column {_column(*place)}: no method has a score; left out"
-        for place in chosen
-        if place not in scored
-    ]
+    _ = results.protocol  # The property refuses results of several protocols.
+    all_columns: dict[tuple[str, str], None] = {}
+    scored_columns: set[tuple[str, str]] = set()
+    for result in results:
+        for name, score in result.statistics.items():
+            all_columns[result.scene, name] = None
+            if not math.isnan(score):
+                scored_columns.add((result.scene, name))
+
+    chosen_columns = _chosen(list(all_columns), metrics)
+    columns: dict[tuple[str, str], None] = {}
+    notes: list[str] = []
+    for scene_and_metric in chosen_columns:
+        if scene_and_metric in scored_columns:
+            columns[scene_and_metric] = None
+        else:
+            notes.append(f"column {_column(*scene_and_metric)}: no method has a score; left out")
     if not columns:
-        names = ", ".join(dict.fromkeys(metric for _, metric in every)) or "none"
-        raise DataError(
-            f"no column of numbers in {'these columns' if metrics else 'the table'}; columns: {names}"
-        )
-    methods_of, kept = (
-        [setting_name(r) for r in results],
-        list(dict.fromkeys(metric for _, metric in columns)),
-    )
-    if not {"density_all", COVERAGE} & set(kept):
-        notes += _unlike(methods_of, results)
-    return replace(score_table(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
+        names = ", ".join(dict.fromkeys(metric for _, metric in all_columns)) or "none"
+        searched = "these columns" if metrics else "the table"
+        raise DataError(f"no column of numbers in {searched}; columns: {names}")
+
+    methods_of = [result.setting_name for result in results]
+    compared_metrics = list(dict.fromkeys(metric for _, metric in columns))
+    if not {"density_all", COVERAGE} & set(compared_metrics):
+        notes += _notes_on_coverage(methods_of, results)
+    table = score_table(results, compared_metrics, methods_of, given, columns)
+    return replace(table, notes=tuple(notes))
 
 
 def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
@@ -302,27 +339,33 @@ def _direction(scene: str, metric: str, given: Directions) -> str:
     if fits:
         # A name takes precedence over patterns, and a longer pattern over shorter ones: ("*" lower, "density_*" higher) means what it says.
         return given[max(fits, key=lambda pattern: (not set("*?[") & set(pattern), len(pattern)))]
-    if way := better(metric):
-        return way
+    direction = better_direction(metric)
+    if direction:
+        return direction
     what = "nothing to be ranked by" if metric_of(metric) is not None else "not a known metric"
     raise ParameterError(
         f"column {_column(scene, metric)!r}: {what}; say --lower or --higher {metric!r}, whichever scores are better (patterns such as '*' cover several)"
     )
 
 
-def _unlike(methods_of: Sequence[str], results: Sequence[Result]) -> list[str]:
-    """That maps of unlike coverage are compared, where the coverage does not stand in a column."""
-    means = method_means(methods_of, [density(r.statistics) for r in results])
+def _notes_on_coverage(methods_of: Sequence[str], results: ResultSet) -> list[str]:
+    """Return a note if methods with different coverages are compared.
+
+    Parameters
+    ----------
+    methods_of : sequence of str
+        Name of the method of each result.
+    results : ResultSet
+        The compared results.
+    """
+    means = method_means(methods_of, [density(result.statistics) for result in results])
+    different_texts = {f"{mean:.3g}" for mean in means.values()}
+    # If all methods have the same coverage, no method gains from it.
+    if len(different_texts) < 2:
+        return []
     sparse = [f"{method} {mean:.3g} %" for method, mean in means.items() if mean < 100]
-    unlike = len({f"{mean:.3g}" for mean in means.values()}) > 1
-    # Where all leave out as much, nobody gains.
-    return (
-        [
-            f"maps of unlike coverage are compared; with an estimate are, in the mean: {few(sparse, _NAMED)}"
-        ]
-        if unlike
-        else []
-    )
+    listed = few(sparse, _NAMED)
+    return [f"maps of unlike coverage are compared; with an estimate are, in the mean: {listed}"]
 
 
 def method_means(methods_of: Sequence[str], numbers: Sequence[float | None]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What a table of results is, and the plain listing of results."""
+"""Tables with cells and marks of the best values, and the table that lists results."""
 
 from __future__ import annotations
 
@@ -10,23 +10,14 @@ from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
-from stereo_framework.sweep import Result
+from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.null_value import NULL
-from stereo_framework.tables.values import (
-    NOT_APPLICABLE,
-    all_names,
-    better,
-    check_name,
-    column,
-    grouped,
-    is_number,
-    one_protocol,
-    settings,
-    show,
-    shown_alike,
-    sort_rows,
-    word,
-)
+from stereo_framework.sweep.result_set import ResultSet
+from stereo_framework.sweep.value_text import cell_text, setting_text
+from stereo_framework.tables.directions import better_direction
+from stereo_framework.tables.grouping import group_items
+from stereo_framework.tables.numbers import distance_of_equal_texts, is_number
+from stereo_framework.tables.sorting import sort_rows
 
 BAD_PIXELS = tuple(
     f"bad_pixels_{region}"
@@ -65,7 +56,8 @@ class Cell(NamedTuple):
     value : float, optional
         What a column is sorted by, where it is a number.
     mark : str
-        ``"best"``; nothing; or what is wrong with it, in words that are told with the cell.
+        ``"best"``; nothing; or what is wrong with it, in words that are told with the
+        cell.
     hint : str
         Told when the pointer rests on the cell, and to screen readers.
     """
@@ -86,21 +78,24 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of values with named columns: in a terminal, a file or a page.
+    """A table of values with named columns, for a terminal, a file or an HTML report.
 
     Parameters
     ----------
     header : sequence of str
+        Names of the columns.
     rows : sequence of sequence
-        Texts, numbers, booleans, None (null or no value), `NOT_APPLICABLE`; or cells.
+        Each row contains texts, numbers, booleans, None, `MISSING` or objects of the
+        class `Cell`. In the columns of settings None is null. In other columns None is
+        no value.
     keys : int
-        How many of the first columns say what was set; the columns after them say what was measured.
+        Number of columns with settings. They come before the columns with statistics.
     title : str
-        What the cells hold, and what they were averaged over.
+        Description of the cells and of the scenes and parameters that were averaged.
     notes : sequence of str
-        What else one must know to read it: the protocol, and what is missing.
+        Information that a reader needs, such as the protocol and missing values.
     best : frozenset of (int, int)
-        Row and column of the best values.
+        Row and column of each best value.
     """
 
     header: Sequence[str]
@@ -118,14 +113,12 @@ class Table:
         ]
 
     def _cell(self, item: Any, i: int, j: int) -> Cell:
+        """Return the cell of an item in a row and a column."""
         if isinstance(item, Cell):
             return item
-        mark = "best" if (i, j) in self.best else ""
-        return Cell(
-            word(item) if j < self.keys else show(item),
-            float(item) if is_number(item) else None,
-            mark,
-        )
+        text = setting_text(item) if j < self.keys else cell_text(item)
+        number = float(item) if is_number(item) else None
+        return Cell(text, number, mark="best" if (i, j) in self.best else "")
 
     def texts(self) -> list[list[str]]:
         """The rows as they are printed."""
@@ -142,12 +135,16 @@ class Table:
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
-def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
-    """A table with a row for each result: first what distinguishes it, then statistics, then the time. The best value on each scene is marked.
+def listing(results: ResultSet, columns: Sequence[str] = ()) -> Table:
+    """Make a table with a row for each result, and mark the best value on each scene.
+
+    The first columns distinguish the results. Columns with statistics follow, and the
+    last column is the run time.
 
     Parameters
     ----------
-    results : sequence of Result
+    results : ResultSet
+        Results of one protocol.
     columns : sequence of str
         Statistics or dotted parameters to show instead of the usual ones. Scene, method
         and axes have a column in any case.
@@ -157,43 +154,49 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     ParameterError
         No result has one of the columns, or the results are of different protocols.
     """
-    protocol = one_protocol(results)
-    axes = all_names(r.axes for r in results)
+    protocol = results.protocol
+    axes = results.axis_names()
     # Each row begins with these columns already, also if they are requested.
     first_columns = ("scene", "method", *axes)
+    settings = [
+        results.column("scene"),
+        results.column("method"),
+        *([result.axis_value(name) for result in results] for name in axes),
+    ]
+
     shown = [name for name in shown_statistics(results, columns) if name not in first_columns]
-    timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
-    contests = equal_items(r.scene for r in results)
-    told = [
-        [r.scene for r in results],
-        [r.method for r in results],
-        *([r.axes.get(name, NOT_APPLICABLE) for r in results] for name in axes),
-    ]
-    measured = {name: _values(results, name) for name in [*shown, *["seconds"] * timed]}
-    failed = [i for i, r in enumerate(results) if r.error]
-    for values, i in itertools.product(measured.values(), failed):
-        values[i] = "failed" if values[i] is None else values[i]
-    best = best_cells([measured[name] for name in shown], map(better, shown), contests, len(told))
-    rows = zip(*told, *measured.values(), strict=True)
-    return Table((*first_columns, *measured), tuple(rows), len(told), notes=(protocol,), best=best)
+    cells_of_column = {name: _cells_of_column(results, name) for name in shown}
+    has_time = any(result.matching_seconds is not None for result in results)
+    if has_time and "seconds" not in shown:
+        cells_of_column["seconds"] = results.column("seconds")
+    failed_rows = [i for i, result in enumerate(results) if result.error]
+    for cells, i in itertools.product(cells_of_column.values(), failed_rows):
+        if cells[i] is MISSING:
+            cells[i] = "failed"
+
+    directions = map(better_direction, shown)
+    contests = equal_items(results.column("scene"))
+    statistics = [cells_of_column[name] for name in shown]
+    best = best_cells(statistics, directions, contests, len(first_columns))
+    return Table(
+        header=(*first_columns, *cells_of_column),
+        rows=tuple(zip(*settings, *cells_of_column.values(), strict=True)),
+        keys=len(first_columns),
+        notes=(protocol,),
+        best=best,
+    )
 
 
-def _values(results: Sequence[Result], name: str) -> list[Any]:
-    """Return the values of a column; a parameter that is null has a text."""
-    is_parameter = any(name in r.parameters for r in results)
-    if not is_parameter or any(name in r.statistics for r in results):
-        return column(results, name)
-    return [
-        NULL if item is None else None if item == NOT_APPLICABLE else item
-        for item in settings(results, name)
-    ]
+def _cells_of_column(results: ResultSet, name: str) -> list[Any]:
+    """Return the cells of a column. A parameter that is null has the text "none"."""
+    return [NULL if value is None else value for value in results.column(name)]
 
 
-def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
-    """Return the requested columns or, without any, the usual statistics of the results.
+def shown_statistics(results: ResultSet, columns: Sequence[str] = ()) -> list[str]:
+    """Return the requested columns, or the usual statistics if none is requested.
 
-    The coverage follows errors in any case, because maps that leave out difficult pixels
-    have small errors.
+    The coverage follows errors in any case, because maps that leave out difficult
+    pixels have small errors.
 
     Raises
     ------
@@ -202,14 +205,14 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     """
     requested = spelled_out(columns)
     for name in requested:
-        check_name(name, results, "column ")
+        results.check_name(name, role="column ")
     # A dict answers `in` for thousands of statistics as fast as for one.
-    statistics = dict.fromkeys(all_names(r.statistics for r in results))
+    statistics = dict.fromkeys(results.statistic_names())
     shown = dict.fromkeys(requested or _usual_statistics(results, statistics))
     if not requested:
         shown |= dict.fromkeys(name for name in statistics if _is_of_plugin(name))
 
-    has_error = any(name in statistics and better(name) == "lower" for name in shown)
+    has_error = any(name in statistics and better_direction(name) == "lower" for name in shown)
     if COVERAGE in statistics and has_error:
         shown[COVERAGE] = None
     if not requested and _compares_energies(results):
@@ -222,14 +225,14 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     return list(shown)
 
 
-def _compares_energies(results: Sequence[Result]) -> bool:
-    """Whether several optimizers of one energy are among the results."""
+def _compares_energies(results: ResultSet) -> bool:
+    """Return whether several optimizers of one energy are among the results."""
     optimizers = {r.parameters.get("optimization.use") for r in results if r.energy is not None}
     return len(optimizers) > 1
 
 
-def _usual_statistics(results: Sequence[Result], statistics: Mapping[str, Any]) -> list[str]:
-    """Return the usual statistics that have a value, or all statistics without ground truth."""
+def _usual_statistics(results: ResultSet, statistics: Mapping[str, Any]) -> list[str]:
+    """Return the usual statistics that have a value, or all without ground truth."""
     usual = [
         name
         for name in _USUAL
@@ -241,62 +244,91 @@ def _usual_statistics(results: Sequence[Result], statistics: Mapping[str, Any]) 
 
 
 def _is_of_plugin(statistic: str) -> bool:
-    """Return whether a plug-in's metric computes a statistic; the script asked for such a one."""
+    """Return whether the metric of a plug-in computes a statistic."""
     metric = metric_of(statistic)
     return metric is not None and METRICS.origin(metric.name) != METRICS.PACKAGE
 
 
 def density(statistics: Mapping[str, float]) -> float | None:
-    """Percentage of the pixels that have an estimate, as far as that was measured."""
-    matched = statistics.get("fraction_matched")
-    return statistics.get("density_all", None if matched is None else 100 * matched)
+    """Return the percentage of pixels with an estimate, or None if it is not known."""
+    fraction = statistics.get("fraction_matched")
+    percentage = None if fraction is None else 100 * fraction
+    return statistics.get("density_all", percentage)
 
 
-def best_places(values: Sequence[Any], better: str, contests: Iterable[Sequence[int]]) -> list[int]:
-    """The places of the best numbers. Those that are printed alike are equal, and are all best; if all of a contest are, none is.
+def best_places(
+    values: Sequence[Any], direction: str, contests: Iterable[Sequence[int]]
+) -> list[int]:
+    """Return the indices of the best numbers.
+
+    Numbers with the same text are equal, so that several numbers may be the best. If
+    all numbers of a contest are equal, the contest has no best number.
 
     Parameters
     ----------
     values : sequence
-        Numbers, and what is passed over.
-    better : str
-        ``lower``, ``higher`` or, where there is no best, ``""``.
+        Numbers and other values. Other values take part in no contest.
+    direction : str
+        ``lower`` or ``higher``. If the text is empty, there is no best number.
     contests : iterable of sequence of int
-        The places of values that are compared with each other.
+        Each contest contains the indices of values that are compared with each other.
     """
+    if not direction:
+        return []
     best: list[int] = []
-    for contest in contests if better else ():
+    for contest in contests:
         places = [i for i in contest if is_number(values[i])]
         if not places:
             continue
-        first = (min if better == "lower" else max)(values[i] for i in places)
-        text, width = show(first), shown_alike(first)
-        alike = [
-            i
-            for i in places
-            if values[i] == first or (abs(values[i] - first) <= width and show(values[i]) == text)
-        ]
-        best += alike if len(alike) < len(places) else []
+        numbers = [values[i] for i in places]
+        best_number = min(numbers) if direction == "lower" else max(numbers)
+        equal_places = _places_with_text_of(best_number, values, places)
+        if len(equal_places) < len(places):
+            best += equal_places
     return best
+
+
+def _places_with_text_of(number: float, values: Sequence[Any], places: Sequence[int]) -> list[int]:
+    """Return the places of the values that have the same text as a number."""
+    text = cell_text(number)
+    distance = distance_of_equal_texts(number)
+    equal_places: list[int] = []
+    for i in places:
+        is_near = abs(values[i] - number) <= distance
+        if values[i] == number or (is_near and cell_text(values[i]) == text):
+            equal_places.append(i)
+    return equal_places
 
 
 def best_cells(
     columns: Iterable[Sequence[Any]],
-    ways: Iterable[str],
+    directions: Iterable[str],
     contests: Sequence[Sequence[int]],
     first: int,
 ) -> frozenset[tuple[int, int]]:
-    """Row and column of the `best_places` of several columns, of which the first has this number."""
-    numbered = enumerate(zip(columns, ways, strict=False), first)
-    return frozenset(
-        (i, j) for j, (values, way) in numbered for i in best_places(values, way, contests)
-    )
+    """Return row and column of the best values of several columns.
+
+    Parameters
+    ----------
+    columns : iterable of sequence
+        The values of each column.
+    directions : iterable of str
+        The direction of each column, as in `best_places`.
+    contests : sequence of sequence of int
+        The rows that are compared with each other.
+    first : int
+        Number of the first of these columns in the table.
+    """
+    cells: set[tuple[int, int]] = set()
+    for j, (values, direction) in enumerate(zip(columns, directions, strict=False), first):
+        cells.update((i, j) for i in best_places(values, direction, contests))
+    return frozenset(cells)
 
 
 def equal_items(items: Iterable[Hashable]) -> list[list[int]]:
-    """The places of equal items."""
-    there = list(items)
-    return list(grouped(range(len(there)), there.__getitem__).values())
+    """Return the indices of the equal items, in a list for each different item."""
+    all_items = list(items)
+    return list(group_items(range(len(all_items)), all_items.__getitem__).values())
 
 
 def sort_table(table: Table, keys: Sequence[str]) -> Table:

@@ -9,80 +9,40 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.addresses import split
 from stereo_framework.script.report import STATISTIC
-from stereo_framework.sweep import Result
-from stereo_framework.tables.values import NOT_APPLICABLE, all_names, word
+from stereo_framework.sweep.value_text import key_value_text, setting_text
 
-_NOTHING: Mapping[str, str] = {}
-
-
-def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
-    """The value of a key in a list of several: a text stands alone, a number is written ``truncation=5``. Empty if the key does not apply.
-
-    Examples
-    --------
-    >>> part("matching_cost.birchfield_tomasi", True), part("matching_cost", "absolute_difference", {"absolute_difference": "AD"})
-    ('birchfield_tomasi=true', 'AD')
-    """
-    if item == NOT_APPLICABLE:
-        return ""
-    if isinstance(item, str):
-        return labels.get(word(item), word(item))
-    text = f"{key.rpartition('.')[2]}={word(item)}"
-    return labels.get(text, text)
+_NO_LABELS: Mapping[str, str] = {}
 
 
 def caption(
-    keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NOTHING
+    keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NO_LABELS
 ) -> str:
-    """The values of several keys in words; the value of a single key stands alone."""
-    if len(keys) == 1:
-        own = labels.get(part(keys[0], values[0]))
-        return labels.get(word(values[0]), word(values[0])) if own is None else own
-    return ", ".join(filter(None, (part(k, v, labels) for k, v in zip(keys, values, strict=True))))
+    """Join the values of several keys to a text.
 
+    The value of a single key has no key in front.
 
-def setting_name(result: Result) -> str:
-    """A method with the settings that were swept: ``window (aggregation.box.size=9)``."""
-    return name_of(result.method, result.axes)
-
-
-def name_of(method: str, axes: Mapping[str, Any]) -> str:
-    """A method with the values of its axes in brackets."""
-    settings = ", ".join([f"{k}={word(v)}" for k, v in axes.items()])
-    return f"{method} ({settings})" if settings else method
-
-
-def setting_names(results: Sequence[Result]) -> list[str]:
-    """A short name for the setting of each result, such as ``ssd, size=9``: the method, if there are several, and the axes that vary.
-
-    If that does not distinguish the settings, or two axes have the same last name, the names are those of `setting_name`.
+    Parameters
+    ----------
+    keys : sequence of str
+        Keys of results, such as ``method`` or the address of a parameter.
+    values : sequence
+        The value of each key.
+    labels : mapping of str to str
+        Labels that replace the texts of single values.
     """
-    full = [setting_name(r) for r in results]
-    # Of thousands of results few are of other settings.
-    different = dict(zip(full, results, strict=True))
-    settings = different.values()
-    axes = all_names(r.axes for r in settings)
-    parts = {
-        name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in settings] for name in axes
-    }
-    varying = [name for name, own in parts.items() if len(set(own)) > 1]
-    several = len({r.method for r in settings}) > 1 or not varying
-    heads = [r.method * several for r in settings]
-    short = [
-        ", ".join(filter(None, told))
-        for told in zip(heads, *map(parts.__getitem__, varying), strict=True)
-    ]
-    alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
-    names = dict(zip(different, short, strict=True))
-    return (
-        full
-        if alike or "" in short or len(set(short)) < len(short)
-        else [names[name] for name in full]
-    )
+    if len(keys) != 1:
+        pairs = zip(keys, values, strict=True)
+        texts = [key_value_text(key, value, labels) for key, value in pairs]
+        return ", ".join(filter(None, texts))
+    label = labels.get(key_value_text(keys[0], values[0]))
+    if label is not None:
+        return label
+    text = setting_text(values[0])
+    return labels.get(text, text)
 
 
 def metric_name(name: str) -> str:
-    """A statistic in words; an HCI metric is followed by the symbol of the paper.
+    """Return a statistic in words. The symbol of the paper follows an HCI metric.
 
     Examples
     --------
@@ -94,7 +54,7 @@ def metric_name(name: str) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Short names by full names: without folders, if the names then remain different.
+    """Return short names by full names: without folders, if they remain different.
 
     Examples
     --------
@@ -108,12 +68,16 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def unit(name: str) -> str:
-    """The unit of a statistic or parameter, from its metric or the annotation of its stage; empty if it has none.
+    """Return the unit of a statistic or parameter. The text is empty without unit.
+
+    The unit comes from the metric of the statistic or from the stage of the parameter.
 
     Examples
     --------
-    >>> unit("bad_pixels_all"), unit("aggregation.box.size"), unit("matching_cost.truncation"), unit("scene")
-    ('%', 'pixels', 'grey levels', '')
+    >>> unit("bad_pixels_all"), unit("aggregation.box.size"), unit("scene")
+    ('%', 'pixels', '')
+    >>> unit("matching_cost.truncation")
+    'grey levels'
     """
     metric = metric_of(name)
     if metric is not None:
@@ -126,17 +90,19 @@ def unit(name: str) -> str:
     if head not in SLOTS or not rest:
         return ""
     stage, _, parameter = rest.rpartition(".")
-    # In a slot that holds one stage, any stage with this parameter may be meant.
-    meant = [
-        s
-        for s in stages(head)
-        if parameter in s.parameters and (not stage or s.name == stage or stage.isdecimal())
-    ]
-    found = {s.unit(parameter) for s in meant} - {""}
-    return found.pop() if len(found) == 1 else ""
+    # If the address names no stage, any stage of the slot with this parameter may be
+    # used.
+    any_stage = not stage or stage.isdecimal()
+    units: set[str] = set()
+    for candidate in stages(head):
+        if parameter in candidate.parameters and (any_stage or candidate.name == stage):
+            units.add(candidate.unit(parameter))
+    units.discard("")
+    return units.pop() if len(units) == 1 else ""
 
 
-def with_unit(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
-    """The label of an axis: a key or statistic with its unit."""
+def with_unit(name: str, labels: Mapping[str, str] = _NO_LABELS) -> str:
+    """Return the label of an axis of a chart: a key or statistic with its unit."""
     text = labels.get(name, "" if name == STATISTIC else name)
-    return f"{text} ({unit(name)})".strip() if unit(name) else text
+    unit_text = unit(name)
+    return f"{text} ({unit_text})".strip() if unit_text else text

@@ -14,7 +14,7 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.kernels.progress import announce_step, counted
 from stereo_framework.script import Setting, load
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
-from stereo_framework.tables.words import name_of
+from stereo_framework.sweep.value_text import method_text
 from stereo_framework.user_pair.matching import DEFAULT, own_search
 from stereo_framework.user_pair.search_range import find_pair_problems, looked_at
 
@@ -212,7 +212,7 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     found = [
         run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings
     ]
-    settings = {name_of(run.method, run.axes): run for run in found}
+    settings = {method_text(run.method, run.axes): run for run in found}
     if len(settings) < 2:
         raise ParameterError(f"{DEFAULT} is what others are compared with; name another method")
     maps: dict[str, Disparity] = {}

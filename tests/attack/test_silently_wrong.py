@@ -39,8 +39,9 @@ from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.page.run_page import run_page
 from stereo_framework.refinement import equiangular, left_right_check, parabola
+from stereo_framework.sweep import ResultSet
+from stereo_framework.tables.averages import average_rows
 from stereo_framework.tables.formats import to_text
-from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.results import stored
 from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import Table, listing
@@ -398,7 +399,7 @@ def test_an_average_without_a_scene_names_it(capsys):
         for scene in "abc"
         for method in "mn"
     ]
-    print_results(made[:-1])
+    print_results(ResultSet(made[:-1]))
     told = capsys.readouterr()
     assert "average of 2 of 3" in told.out
     assert "warning: average of 2 of 3 n: without c, where it has no result" in told.err
@@ -412,10 +413,10 @@ def test_coverage_stands_beside_errors_under_every_protocol(slanted, protocol):
     assert found["fraction_matched"] == pytest.approx(0.75)
 
 
-MADE = [
+MADE = ResultSet(
     result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": f}, method=f"{f}")
     for f in (0.745, 1.0)
-]
+)
 SHARES = "74.5 to 100 % of the pixels have an estimate"
 
 

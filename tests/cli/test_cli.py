@@ -12,7 +12,7 @@ from cli_parts import SCRIPT, one_line
 from stereo_framework import load_scene
 from stereo_framework.cli import _shared
 from stereo_framework.io.disparity import write_disparity
-from stereo_framework.sweep import Result
+from stereo_framework.sweep import Result, ResultSet
 
 
 def test_evaluate(pictures, cli, small_scenes, tmp_path):
@@ -288,5 +288,5 @@ def test_a_warning_names_its_scene_once(capsys):
         )
         for size in (3, 5, 7)
     ]
-    _shared.print_results(results)
+    _shared.print_results(ResultSet(results))
     assert capsys.readouterr().err == f"warning: a/b m (size=3) and 2 more: {text}\n"

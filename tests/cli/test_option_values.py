@@ -17,6 +17,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
 from stereo_framework.io import write_disparity, write_image
+from stereo_framework.sweep import ResultSet
 
 BAD = "bad_pixels_nonocc"
 
@@ -166,14 +167,14 @@ def warned(*warnings, axes=None, scene="s"):
 )
 def test_a_warning_names_one_setting_and_counts_the_others(capsys, settings, setting):
     results = [warned("careful", axes={"a.x": i}) for i in range(settings)]
-    _shared._tell_problems(results)
+    _shared._print_problems(ResultSet(results))
     assert capsys.readouterr().err == f"warning: s {setting}: careful\n"
 
 
 def test_warnings_of_two_scenes_and_of_two_kinds_are_told_apart(capsys):
     results = [warned("s: careful", "slow"), warned("careful", scene="t")]
     results += [result("s", {}, {}, method="n", error="no luck")]
-    _shared._tell_problems(results)
+    _shared._print_problems(ResultSet(results))
     assert capsys.readouterr().err.splitlines() == [
         "error: s n: no luck",
         "warning: s m: careful",
@@ -183,7 +184,8 @@ def test_warnings_of_two_scenes_and_of_two_kinds_are_told_apart(capsys):
 
 
 def test_a_remark_that_needs_no_action_is_a_note(capsys):
-    _shared._tell_problems([warned("note: rows were corrected", "careful")])
+    results = ResultSet([warned("note: rows were corrected", "careful")])
+    _shared._print_problems(results)
     assert capsys.readouterr().err.splitlines() == [
         "warning: s m: careful",
         "note: s m: rows were corrected",

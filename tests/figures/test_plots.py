@@ -16,6 +16,7 @@ from stereo_framework.figures._curves import Mark, Positions, _limits
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
 from stereo_framework.script.report import read_report
+from stereo_framework.sweep import ResultSet
 
 TRUNCATION, INTERVAL, BOX, BAD = (
     "matching_cost.truncation",
@@ -173,7 +174,7 @@ def test_methods_with_axes_of_their_own_in_rows():
         method="diffusion",
     )
     plot = _plot(x=[BOX, "aggregation.diffusion.iterations"], y=BAD, panels=["method", "scene"])
-    figure = plot_figure(plot, [*box, *diffused])
+    figure = plot_figure(plot, box + diffused)
     titles = [
         f"{method}, {scene}" for method in ("box", "diffusion") for scene in ("tsukuba", "venus")
     ]
@@ -186,10 +187,8 @@ def test_methods_with_axes_of_their_own_in_rows():
 
 
 def test_names_along_the_axis():
-    found = [
-        *sweep({}, lambda s: {BAD: 1.0}, method="one"),
-        *sweep({}, lambda s: {BAD: 2.0}, method="two"),
-    ]
+    found = sweep({}, lambda s: {BAD: 1.0}, method="one")
+    found += sweep({}, lambda s: {BAD: 2.0}, method="two")
     figure = plot_figure(
         _plot(x="method", y=BAD, series="scene", labels={"one": "the first", "tsukuba": "Tsukuba"}),
         found,
@@ -203,10 +202,10 @@ def test_names_along_the_axis():
     # Side by side, not on top of each other.
     first, second = _curves(axes)
     assert first.get_xdata()[0] < 0 < second.get_xdata()[0]
-    long = [
+    long = ResultSet(
         result(SCENES[0], {}, {BAD: float(i)}, method=f"a method with a long name {i}")
         for i in range(6)
-    ]
+    )
     crowded = plot_figure(_plot(x="method", y=BAD), long)
     assert {text.get_rotation() for text in crowded.axes[0].get_xticklabels()} == {25}
     _check_drawn(crowded)
@@ -260,7 +259,7 @@ def test_long_and_many_names_do_not_touch(count, words):
     methods = [f"{i} {'word > ' * words}" for i in range(count)]
     figure = plot_figure(
         _plot(x="method", y=BAD),
-        [result(SCENES[0], {}, {BAD: 1.0}, method=name) for name in methods],
+        ResultSet(result(SCENES[0], {}, {BAD: 1.0}, method=name) for name in methods),
     )
     _check_drawn(figure)
     [axes] = figure.axes
@@ -278,8 +277,9 @@ def test_long_and_many_names_do_not_touch(count, words):
 
 def test_a_failed_run_leaves_a_gap():
     found = sweep({TRUNCATION: [1, 5, 20]}, lambda scene, t: {BAD: float(t)}, SCENES[:1])
-    found[1] = result(SCENES[0], found[1].axes, {}, error="no luck")
-    figure = plot_figure(_plot(x=TRUNCATION, y=BAD), found)
+    failed = result(SCENES[0], found[1].axes, {}, error="no luck")
+    with_failure = ResultSet([found[0], failed, found[2]])
+    figure = plot_figure(_plot(x=TRUNCATION, y=BAD), with_failure)
     assert _curves(figure.axes[0])[0].get_ydata().tolist() == [1, 20]
     assert "not given: bad_pixels_nonocc of truncation=5" in figure.texts[-1].get_text().replace(
         "\n", " "

@@ -9,6 +9,7 @@ from stereo_framework.core.errors import ResultWarning
 from stereo_framework.page import ranking_sections
 from stereo_framework.page.ranking_sections import energy_blocks
 from stereo_framework.page.run_page import run_page
+from stereo_framework.sweep import ResultSet
 
 SCRIPT = {
     "matching_cost": "absolute_difference",
@@ -77,7 +78,7 @@ def test_settings_of_different_energies_have_charts_of_their_own(parameter):
         for method in ("first", "second")
     ]
     names = ["first 1", "second 1", "first 2", "second 2"]
-    charts = energy_blocks(results, names)
+    charts = energy_blocks(ResultSet(results), names)
     contents = [[name for name in names if name in chart.content] for chart in charts]
     assert contents == [["first 1", "second 1"], ["first 2", "second 2"]]
 
@@ -98,7 +99,7 @@ def test_the_first_twenty_charts_are_drawn(monkeypatch, count):
         for i in range(count)
     ]
     names = [one.method for one in results]
-    assert energy_blocks(results, names) == [[name] for name in names[:20]]
+    assert energy_blocks(ResultSet(results), names) == [[name] for name in names[:20]]
 
 
 def test_without_a_trace_there_is_none(tmp_path, small_scenes):
@@ -126,6 +127,6 @@ def test_damaged_traces_are_counted_and_the_others_drawn(tmp_path):
         ResultWarning,
         match=r"2 of 4 traces cannot be drawn. The first: s m1: the stored trace is damaged",
     ):
-        chart, remark = energy_blocks(results, [r.method for r in results])
+        chart, remark = energy_blocks(ResultSet(results), [r.method for r in results])
     assert chart.content.count("m0") > 0
     assert remark.text.startswith("2 of 4 traces cannot be drawn")

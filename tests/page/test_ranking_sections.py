@@ -4,6 +4,7 @@ import pytest
 from made_results import result
 
 from stereo_framework.page.ranking_sections import rank_blocks
+from stereo_framework.sweep import ResultSet
 
 
 def _ranks(scores, scene="scene"):
@@ -12,7 +13,7 @@ def _ranks(scores, scene="scene"):
         result(scene, {}, {"bad_pixels_nonocc": score}, method=method)
         for method, score in scores.items()
     ]
-    return rank_blocks(results, list(scores))
+    return rank_blocks(ResultSet(results), list(scores))
 
 
 @pytest.mark.parametrize(

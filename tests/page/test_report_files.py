@@ -58,9 +58,9 @@ def test_every_protocol_gets_its_own(tmp_path):
         protocol="r",
         protocol_text="r: another",
     )
-    written = write_reports([([*_found(), *strict, *other], {"plots": {"a": PLOT}})], tmp_path)
+    written = write_reports([(_found() + strict + other, {"plots": {"a": PLOT}})], tmp_path)
     assert [path.name for path in written[::2]] == ["a_p.svg", "a_p_threshold_0.5_border_3.svg"]
-    versions = [*_found(), *_found(protocol_text="p: as one liked")]
+    versions = _found() + _found(protocol_text="p: as one liked")
     assert [
         path.name for path in write_reports([(versions, {"plots": {"b": PLOT}})], tmp_path)[::2]
     ] == ["b_p.svg", "b_p_1.svg"]
@@ -88,7 +88,7 @@ def test_a_faulty_report(tmp_path):
 
 
 def test_scripts_get_the_results_of_their_methods(tmp_path):
-    found = [*_found(method="one"), *_found(method="two"), *_found(method="script")]
+    found = _found(method="one") + _found(method="two") + _found(method="script")
     tables = {"tables": {"t": {"rows": "method", "columns": "scene", "value": BAD}}}
     scripts = [
         {"name": "several", "methods": {"one": {}, "two": {}}, "report": tables},

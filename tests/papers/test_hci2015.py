@@ -15,6 +15,7 @@ from stereo_framework.papers.hci2015.claims import COLUMNS, GEOMETRIC
 from stereo_framework.papers.hci2015.items import dense, fits, measured
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.sweep import ResultSet
 from stereo_framework.tables.tables import Table
 
 
@@ -77,11 +78,13 @@ def test_errors_on_the_pixels_of_each_metric(monkeypatch):
 
 
 def test_rankings():
-    found = [
-        made("Pipes", "a", RMS=1.0, D_fat=0.9),
-        made("Pipes", "b", RMS=2.0, D_fat=0.1),
-        made("Pipes", "c", RMS=3.0, D_fat=float("nan")),
-    ]
+    found = ResultSet(
+        [
+            made("Pipes", "a", RMS=1.0, D_fat=0.9),
+            made("Pipes", "b", RMS=2.0, D_fat=0.1),
+            made("Pipes", "c", RMS=3.0, D_fat=float("nan")),
+        ]
+    )
     ranks = items.ranked(found)
     assert list(ranks.index) == ["a", "b", "c"]
     assert ranks[["RMS", "D_fat", "P_bump"]].to_dict("list") == {
@@ -100,14 +103,14 @@ def test_every_metric_is_read_from_its_own_column():
     assert all(HCI_METRICS[COLUMNS[name]].symbol == name for name in GEOMETRIC)
     assert set(COLUMNS) - {"RMS", "Bad1.0", "Bad4.0"} == set(GEOMETRIC)
     result = made("Pipes", "a", **{name.replace(".", ""): i for i, name in enumerate(COLUMNS)})
-    assert measured([result], "Pipes").to_dict("index") == {
+    assert measured(ResultSet([result]), "Pipes").to_dict("index") == {
         "a": {name: i for i, name in enumerate(COLUMNS)}
     }
-    assert not len(measured([result], "Adirondack"))
+    assert not len(measured(ResultSet([result]), "Adirondack"))
 
 
 def test_fits():
-    found = [made("Pipes", f"m{i}", RMS=i, D_fat=2 * i, F_por=(-i) % 3) for i in range(3)]
+    found = ResultSet(made("Pipes", f"m{i}", RMS=i, D_fat=2 * i, F_por=(-i) % 3) for i in range(3))
     r2 = fits(found)
     assert r2["RMS"]["D_fat"] == pytest.approx(1)
     # 0, 2, 1 against 0, 1, 2: a correlation of a half.
@@ -121,9 +124,8 @@ def test_figure_10_is_of_jadeplant_and_figure_11_of_all(monkeypatch, tmp_path):
         for s, scene in enumerate(("Jadeplant", "Pipes"), start=1)
         for i in range(4)
     ]
-    monkeypatch.setattr(
-        items, "results", lambda context: [*values, made("Jadeplant", "sparse", matched=0.5)]
-    )
+    with_sparse = ResultSet([*values, made("Jadeplant", "sparse", matched=0.5)])
+    monkeypatch.setattr(items, "results", lambda context: with_sparse)
     # On Jadeplant alone Bad4.0 goes with RMS wholly; with Pipes, where it is twice as large, it does not.
     paper, context = find_paper("hci2015"), Context("hci2015", tmp_path)
     [more, _] = paper.build(paper.item("figure10"), context).statements
@@ -139,7 +141,7 @@ def test_figure_10_is_of_jadeplant_and_figure_11_of_all(monkeypatch, tmp_path):
 
 def test_a_method_with_one_sparse_map_is_not_dense():
     found = [made("Pipes", "a"), made("Adirondack", "a", matched=0.9), made("Pipes", "b")]
-    assert [r.method for r in dense(found)] == ["b"]
+    assert [r.method for r in dense(ResultSet(found))] == ["b"]
 
 
 def test_charts_are_those_of_the_paper(monkeypatch, tmp_path):

@@ -17,7 +17,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, ResultWarning
 from stereo_framework.io import write_disparity
 from stereo_framework.script.load import load
-from stereo_framework.sweep import Store, run
+from stereo_framework.sweep import ResultSet, Store, run
 from stereo_framework.tables.results import stored
 from stereo_framework.tables.tables import shown_statistics
 
@@ -141,7 +141,7 @@ def test_a_row_with_too_many_statistics_is_refused_at_once(tmp_path):
 def test_columns_of_many_statistics_are_selected_within_seconds():
     statistics = {f"s{i}": 1.0 for i in range(limits.ENTRIES)}
     start = time.monotonic()
-    assert len(shown_statistics([result("s", {}, statistics)])) == limits.ENTRIES
+    assert len(shown_statistics(ResultSet([result("s", {}, statistics)]))) == limits.ENTRIES
     assert time.monotonic() - start < 10
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.sweep import Result
+from stereo_framework.sweep import Result, ResultSet
 from stereo_framework.tables.boundary import boundary
 
 
@@ -24,14 +24,16 @@ def _result(scene, method, size, sparsity, error, **others):
     )
 
 
-RESULTS = [
-    _result("a", "one", 1, 0.5, 0.1),
-    _result("a", "one", 2, 0.2, 0.3),
-    _result("a", "two", 1, 0.0, 0.4),
-    _result("b", "one", 1, 0.3, 0.1),
-    _result("b", "one", 2, 0.0, 0.1),
-    _result("b", "two", 1, 0.0, 0.2),
-]
+RESULTS = ResultSet(
+    [
+        _result("a", "one", 1, 0.5, 0.1),
+        _result("a", "one", 2, 0.2, 0.3),
+        _result("a", "two", 1, 0.0, 0.4),
+        _result("b", "one", 1, 0.3, 0.1),
+        _result("b", "one", 2, 0.0, 0.1),
+        _result("b", "two", 1, 0.0, 0.2),
+    ]
+)
 
 
 def test_efficiencies_and_improvements():
@@ -63,7 +65,7 @@ def test_what_cannot_be_collected():
         DataError,
         match="no result has error_rate and sparsity_rate; run with the protocol kostliva2007",
     ):
-        boundary([Result("", "a", "m", {}, {}, "p", {"rms_error_all": 1.0})])
+        boundary(ResultSet([Result("", "a", "m", {}, {}, "p", {"rms_error_all": 1.0})]))
     other = Result(
         "",
         "a",
@@ -78,12 +80,8 @@ def test_what_cannot_be_collected():
         ParameterError,
         match="results of p and q do not belong together; .* as in --where 'protocol=p'$",
     ):
-        boundary([*RESULTS, other])
+        boundary(ResultSet([*RESULTS, other]))
+    incomplete = ResultSet([*RESULTS, _result("a", "one", 3, 0.1, 0.1)])
     with pytest.raises(DataError, match="not measured on b"):
-        boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)])
-    assert (
-        len(
-            boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)], drop_incomplete=True).mean["one"]
-        )
-        == 2
-    )
+        boundary(incomplete)
+    assert len(boundary(incomplete, drop_incomplete=True).mean["one"]) == 2

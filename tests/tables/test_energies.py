@@ -9,13 +9,13 @@ from made_results import SCENES, result
 
 from stereo_framework import run
 from stereo_framework.evaluation import resolve
-from stereo_framework.sweep.result import tidy
+from stereo_framework.sweep import MISSING, ResultSet
+from stereo_framework.tables.averages import average_rows
+from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.formats import csv_text
-from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.results import ordered, stored, where
 from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import listing, shown_statistics
-from stereo_framework.tables.values import better
 
 SCRIPT = {
     "name": "mixed",
@@ -63,14 +63,14 @@ def test_tables_show_them_where_there_are_some(folder):
     energy, bound, gap = (
         [row[table.header.index(name)] for row in table.rows] for name in table.header[-4:-1]
     )
-    assert energy == [r.energy for r in found]
+    assert energy == [MISSING if r.energy is None else r.energy for r in found]
     assert (
-        [cell is None for cell in bound]
-        == [cell is None for cell in gap]
+        [cell is MISSING for cell in bound]
+        == [cell is MISSING for cell in gap]
         == [r.method in ("rows", "whole") for r in found]
     )
     assert not {"energy", "lower_bound", "gap"} & set(listing(where(found, ["method=rows"])).header)
-    assert [better(name) for name in ("energy", "lower_bound", "gap")] == [
+    assert [better_direction(name) for name in ("energy", "lower_bound", "gap")] == [
         "lower",
         "higher",
         "lower",
@@ -79,7 +79,7 @@ def test_tables_show_them_where_there_are_some(folder):
 
 def test_an_energy_that_is_missing_is_empty_and_last(folder):
     found, without = stored(folder), [r.method == "whole" for r in stored(folder)]
-    rows = list(csv.DictReader(csv_text(*tidy(found)).splitlines()))
+    rows = list(csv.DictReader(csv_text(*found.tidy()).splitlines()))
     assert [row["energy"] == "" for row in rows] == found.frame["energy"].isna().tolist() == without
     for key in ("energy", "-energy"):
         assert [r.method for r in ordered(found, [key])][-2:] == ["whole"] * 2
@@ -111,13 +111,14 @@ def test_reports_are_written_all_the_same(folder):
 
 def test_tables_and_averages_of_several_optimizers_have_energies():
     protocol = {"protocol": "taxonomy2002", "protocol_text": str(resolve("taxonomy2002"))}
-    runs = []
+    made = []
     for name, energies in (("graph_cut", (10.0, 30.0)), ("semi_global", (20.0, None))):
         for scene, energy in zip(SCENES, energies, strict=True):
             run_of_scene = result(
                 scene, {"optimization": name}, {"bad_pixels_nonocc": 1.0}, **protocol
             )
-            runs.append(replace(run_of_scene, energy=energy, parameters={"optimization.use": name}))
+            made.append(replace(run_of_scene, energy=energy, parameters={"optimization.use": name}))
+    runs = ResultSet(made)
     assert "energy" in shown_statistics(runs)
     assert "energy" not in shown_statistics(runs[:2])
     energies = {mean.parameters["optimization.use"]: mean.energy for mean in average_rows(runs)}

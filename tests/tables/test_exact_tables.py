@@ -7,15 +7,19 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import ParameterError
+from stereo_framework.sweep import MISSING, ResultSet
+from stereo_framework.sweep.value_text import cell_text
 from stereo_framework.tables import scores, terminal
+from stereo_framework.tables.averages import average_rows
 from stereo_framework.tables.formats import csv_text
-from stereo_framework.tables.means import Mean, average_rows, means, telling_keys
+from stereo_framework.tables.means import Mean, means
+from stereo_framework.tables.numbers import distance_of_equal_texts
 from stereo_framework.tables.results import of_each_protocol, where
 from stereo_framework.tables.scores import ranked, score_table
+from stereo_framework.tables.sorting import sort_rows
 from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import best_places
 from stereo_framework.tables.terminal import laid_out, protocol_line
-from stereo_framework.tables.values import by_protocol, one_protocol, show, shown_alike, sort_rows
 
 BAD = "bad_pixels_nonocc"
 ALL = "bad_pixels_all"
@@ -29,7 +33,9 @@ VALUES = [1, True, 1.0, 0, False, "1", None]
 
 def with_values(*values):
     """Return results, each with a value of a parameter and axis."""
-    return [result("s", {"a.x": value}, {BAD: 1.0}, id=str(i)) for i, value in enumerate(values)]
+    return ResultSet(
+        result("s", {"a.x": value}, {BAD: 1.0}, id=str(i)) for i, value in enumerate(values)
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,10 +92,12 @@ def of_protocol(name, text, **changes):
 
 def test_two_versions_of_a_protocol_are_two_protocols():
     first, second = of_protocol("p", "p: 1"), of_protocol("p", "p: 2")
-    assert by_protocol([first, second, first]) == {"p: 1": [first, first], "p: 2": [second]}
+    repeated = ResultSet([first, second, first]).by("protocol_text")
+    assert repeated == {("p: 1",): [first, first], ("p: 2",): [second]}
+    results = ResultSet([first, second])
     with pytest.raises(ParameterError, match="they are of different versions of p; leave out"):
-        one_protocol([first, second])
-    actual = of_each_protocol([first, second], {}, [BAD])
+        _ = results.protocol
+    actual = of_each_protocol(results, {}, [BAD])
     assert actual == [("_p", [first]), ("_p_1", [second])]
 
 
@@ -104,7 +112,7 @@ def test_two_versions_of_a_protocol_are_two_protocols():
     ],
 )
 def test_files_of_several_protocols_have_different_endings(names, endings):
-    results = [of_protocol(name, f"{name}: {i}") for i, name in enumerate(names)]
+    results = ResultSet(of_protocol(name, f"{name}: {i}") for i, name in enumerate(names))
     assert [ending for ending, _ in of_each_protocol(results, {}, [BAD])] == endings
 
 
@@ -118,10 +126,10 @@ def test_files_of_several_protocols_have_different_endings(names, endings):
     ],
 )
 def test_five_protocols_are_named_and_more_are_counted(count, listed):
-    results = [of_protocol(f"p{i}", "") for i in range(count)]
+    results = ResultSet(of_protocol(f"p{i}", "") for i in range(count))
     start = f"^results of {listed} do not belong together; choose those of one protocol"
     with pytest.raises(ParameterError, match=start):
-        one_protocol(results)
+        _ = results.protocol
 
 
 # --- numbers --------------------------------------------------------------------------
@@ -143,20 +151,21 @@ def test_five_protocols_are_named_and_more_are_counted(count, listed):
         (math.inf, "-"),
         (math.nan, "-"),
         (None, "-"),
+        (MISSING, "-"),
         ("", "-"),
         (True, "true"),
         (7, "7"),
     ],
 )
 def test_numbers_are_shown_with_the_digits_that_matter(number, text):
-    assert show(number) == text
+    assert cell_text(number) == text
 
 
 @pytest.mark.parametrize("number", [10_000.0, 9_999.99, 123.456, 0.1, 0.0999, 0.0123, 1e-9])
 def test_no_number_beyond_the_width_is_shown_like_another(number):
-    width = shown_alike(number)
-    for other in (number + 1.001 * width, number - 1.001 * width):
-        assert show(other) != show(number)
+    distance = distance_of_equal_texts(number)
+    for other in (number + 1.001 * distance, number - 1.001 * distance):
+        assert cell_text(other) != cell_text(number)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +255,7 @@ def test_parameters_of_other_types_tell_results_apart(first, second, is_told):
     expected = ["scene", "method"]
     if is_told:
         expected.append("a.x")
-    assert telling_keys(results) == expected
+    assert ResultSet(results).varying() == expected
 
 
 @pytest.mark.parametrize(
@@ -268,7 +277,7 @@ def test_results_that_differ_in_scene_method_axes_or_parameters_are_no_twins(cha
         fields = common | fields
         return result(fields.pop("scene"), fields.pop("axes"), {BAD: 1.0}, **fields)
 
-    results = [changed_result(), changed_result(**change)]
+    results = ResultSet([changed_result(), changed_result(**change)])
     if is_twin:
         with pytest.raises(ParameterError, match="^s m: results of the same setting twice"):
             means(results, ["method"], [BAD])
@@ -329,12 +338,12 @@ def test_averages_over_equal_and_different_numbers_of_settings_are_said():
     ],
 )
 def test_tables_say_which_share_of_the_pixels_has_an_estimate(coverages, note):
-    results = []
+    results = ResultSet()
     for i, coverage in enumerate(coverages):
         statistics = {BAD: 1.0}
         if coverage is not None:
             statistics["density_all"] = coverage
-        results.append(result("s", {"a.x": i}, statistics))
+        results += [result("s", {"a.x": i}, statistics)]
     expected = tuple(filter(None, [note, "p: as one likes"]))
     assert tuple(group(results, ["a.x"], [BAD]).notes) == expected
     assert tuple(pivot(results, ["a.x"], ["scene"], [BAD]).notes) == expected
@@ -345,10 +354,10 @@ def test_tables_say_which_share_of_the_pixels_has_an_estimate(coverages, note):
 
 def methods_with(coverages, scene="s"):
     """Return a result for each of some methods, with the coverage of its map."""
-    results = []
+    results = ResultSet()
     for i, coverage in enumerate(coverages):
         statistics = {BAD: float(i), "fraction_matched": coverage}
-        results.append(result(scene, {}, statistics, method=f"m{i}"))
+        results += [result(scene, {}, statistics, method=f"m{i}")]
     return results
 
 
@@ -388,7 +397,7 @@ def test_the_coverage_is_no_note_if_it_is_a_column():
     ],
 )
 def test_three_methods_without_a_score_are_named(count, listed):
-    results = [result(scene, {}, {BAD: 1.0}, method="m0") for scene in SCENES]
+    results = ResultSet(result(scene, {}, {BAD: 1.0}, method="m0") for scene in SCENES)
     results += [result(SCENES[0], {}, {BAD: 2.0}, method=f"m{i}") for i in range(1, count + 1)]
     actual = score_table(results, [BAD])
     methods = listed.replace(",", f" ({BAD}),").replace(" and", f" ({BAD}) and")
@@ -412,7 +421,7 @@ def test_three_methods_without_a_score_are_named(count, listed):
 )
 def test_the_most_specific_direction_counts(directions, better):
     name = "mine_x" if "mine_*" in directions else "mine"
-    results = [result("s", {}, {name: 1.0}, method=method) for method in "ab"]
+    results = ResultSet(result("s", {}, {name: 1.0}, method=method) for method in "ab")
     [column] = score_table(results, [name], given=directions).columns
     assert column.better == better
 
@@ -424,19 +433,19 @@ def test_a_column_has_a_name_with_its_scene_if_it_has_one():
 
 def test_two_scores_of_a_method_on_a_scene_are_refused_unless_they_are_equal():
     first, second = (result("s", {}, {BAD: value}, method="m") for value in (1.0, 2.0))
-    assert score_table([first, first], [BAD]).values.tolist() == [[1.0]]
+    assert score_table(ResultSet([first, first]), [BAD]).values.tolist() == [[1.0]]
     with pytest.raises(ParameterError, match=rf"'m' has two scores in s:{BAD}, 1 and 2"):
-        score_table([first, second], [BAD])
+        score_table(ResultSet([first, second]), [BAD])
 
 
 def test_averages_of_two_methods_under_two_protocols_stand_apart():
-    results = []
+    results = ResultSet()
     for k, (name, text) in enumerate(protocols().items()):
         under_protocol = {"protocol": name, "protocol_text": text}
         for (i, scene), (j, method) in itertools.product(enumerate(SCENES), enumerate("ab")):
             statistics = {BAD: 10.0 * i + j + 100 * k, ALL: 1.0}
             fields = {"method": method, "energy": float(i + 2 * j)} | under_protocol
-            results.append(result(scene, {}, statistics, **fields))
+            results += [result(scene, {}, statistics, **fields)]
     rows = []
     for r in average_rows(results):
         rows.append((r.protocol, r.method, r.scene, r.statistics[BAD], r.energy))

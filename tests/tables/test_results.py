@@ -9,8 +9,7 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.sweep import Store, run
-from stereo_framework.sweep.result import ResultList, tidy
+from stereo_framework.sweep import ResultSet, Store, run
 from stereo_framework.tables.formats import csv_text, to_text
 from stereo_framework.tables.ranking import rank
 from stereo_framework.tables.results import ordered, results, stored, where
@@ -22,7 +21,7 @@ TRUNCATION, INTERVAL, BAD = (
     "matching_cost.birchfield_tomasi",
     "bad_pixels_nonocc",
 )
-FOUND = ResultList(
+FOUND = ResultSet(
     [
         result(
             r.scene,
@@ -95,14 +94,14 @@ def test_wrong_conditions(condition, message):
 def test_nothing_is_found_without_a_mistake():
     assert len(where(where(FOUND, ["scene=venus"]), ["scene=venus"])) == 6
     assert where(FOUND, ["scene=venus", "scene=tsukuba"]) == []
-    assert where([], ["scene=venus"]) == []
+    assert where(ResultSet(), ["scene=venus"]) == []
 
 
 def test_sorting():
     assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL])) == [5, 5, 1, 1, None, None]
     assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL]), INTERVAL) == [False, True] * 3
     assert _values(ordered(FOUND, [BAD])) == [1, 1, 5, 5, None, None]
-    unknown = ResultList(
+    unknown = ResultSet(
         [
             result(SCENES[0], {TRUNCATION: t}, {BAD: v})
             for t, v in ((1, math.nan), (2, 5.0), (3, 7.0))
@@ -144,7 +143,7 @@ def mixed_results():
         for level in (5, 20, None)
     ]
     made += [result(scene, {}, {BAD: 1.0}, method="matcher") for scene in SCENES]
-    return ResultList(made)
+    return ResultSet(made)
 
 
 def test_null_has_a_place_in_pivot_tables_and_differs_from_a_parameter_that_a_method_lacks():
@@ -163,7 +162,7 @@ def test_null_has_a_place_in_pivot_tables_and_differs_from_a_parameter_that_a_me
 def test_comparisons_with_numbers_leave_null_out(query, levels):
     frame = mixed_results().frame
     assert set(frame.query(f"`{TRUNCATION}` {query}")[TRUNCATION]) == levels
-    only_null = ResultList([r for r in mixed_results() if r.axes.get(TRUNCATION, 0) is None]).frame
+    only_null = mixed_results().where(**{TRUNCATION: None}).frame
     assert only_null.query(f"`{TRUNCATION}` {query}").empty
 
 
@@ -175,7 +174,7 @@ def test_null_in_numbers_of_a_frame_is_nan():
 
 def test_null_in_text_formats():
     made = mixed_results()
-    rows = list(csv.DictReader(io.StringIO(csv_text(*tidy(made)))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(*made.tidy()))))
     assert [row[TRUNCATION] for row in rows[:3]] == ["5", "20", "none"]
     assert {row[TRUNCATION] for row in rows if row["method"] == "matcher"} == {""}
     table = group(made, ["method", TRUNCATION], [BAD])
@@ -218,14 +217,14 @@ def test_conditions_and_order_distinguish_null_from_a_parameter_that_a_method_la
         where(made, [f"{TRUNCATION}=7"])
     in_order = [
         r.axes.get(TRUNCATION, "missing")
-        for r in ordered(ResultList(reversed(made)), [f"-{TRUNCATION}"])
+        for r in ordered(ResultSet(reversed(made)), [f"-{TRUNCATION}"])
     ]
     assert list(dict.fromkeys(in_order)) == [20, 5, None, "missing"]
 
 
 def test_columns_of_several_kinds_become_texts():
     axes = {TRUNCATION: 1, INTERVAL: True}, {TRUNCATION: "x", INTERVAL: 2}, {}
-    frame = ResultList([result(SCENES[0], one, {}) for one in axes]).frame
+    frame = ResultSet([result(SCENES[0], one, {}) for one in axes]).frame
     assert frame[TRUNCATION].tolist()[:2] == ["1", "x"]
     assert frame[INTERVAL].tolist()[:2] == ["True", "2"]
     assert frame[TRUNCATION].isna().tolist() == [False, False, True]

@@ -8,6 +8,7 @@ from made_results import HCI, SCENES, result, scored, sweep
 from scipy.stats import rankdata
 
 from stereo_framework.core.errors import ParameterError
+from stereo_framework.sweep import ResultSet
 from stereo_framework.tables.scores import score_table
 
 A, B = SCENES
@@ -37,9 +38,9 @@ def test_means_and_ranks():
 
 def test_higher_is_better_where_a_metric_says_so():
     given = {"a": 80.0, "b": 90.0, "c": 80.0}
-    results = [
+    results = ResultSet(
         result(A, {}, {"density_all": v}, method=name, energy=-v) for name, v in given.items()
-    ]
+    )
     found = score_table(results, ["density_all", "energy"])
     assert [(c.name, c.better) for c in found.columns] == [
         (f"{A}:density_all", "higher"),
@@ -73,7 +74,8 @@ def test_a_score_that_others_have_counts_as_the_worst():
         found.of(FRAG).average_ranks, [(1 + 3) / 2, (2 + 1) / 2, (3 + 1) / 2]
     )
     assert found.notes == (f"missing scores count as the worst: a ({FRAG})",)
-    failed = [*scored({"a": {A: {}}, "b": {A: {}}}), result(A, {}, {}, method="c", error="no luck")]
+    failed = scored({"a": {A: {}}, "b": {A: {}}})
+    failed += [result(A, {}, {}, method="c", error="no luck")]
     np.testing.assert_array_equal(score_table(failed, ["hci"]).ranks[2], np.full(9, 3))
 
 
@@ -112,20 +114,18 @@ def test_settings_of_several_methods():
     def made(method, **axes):
         return sweep(axes, lambda scene, *_: {"bad_pixels_all": 1.0}, method=method)
 
-    found = score_table([*made("a", size=[1, 5]), *made("b")], ["bad_pixels_all"])
+    found = score_table(made("a", size=[1, 5]) + made("b"), ["bad_pixels_all"])
     assert found.methods == ("a, size=1", "a, size=5", "b")
     # Not a second setting of the same name.
-    twins = [
-        *made("b, b", matching_cost=["b"]),
-        *made("b", matching_cost=["b"], optimization=["b", "c"]),
-    ]
+    twins = made("b, b", matching_cost=["b"])
+    twins += made("b", matching_cost=["b"], optimization=["b", "c"])
     assert len(set(score_table(twins, ["bad_pixels_all"]).methods)) == 3
 
 
 @pytest.mark.parametrize(
     ("results", "metrics", "message"),
     [
-        ([], ["hci"], "nothing to compare: no results"),
+        (ResultSet(), ["hci"], "nothing to compare: no results"),
         (scored({"a": {A: {}}}), [], "nothing to compare: no metrics"),
         (
             scored({"a": {A: {}}}),
@@ -143,12 +143,12 @@ def test_settings_of_several_methods():
             "column 'middlebury2001/tsukuba:pixels_all': nothing to be ranked",
         ),
         (
-            [*scored({"a": {A: {FRAG: 1.0}}}), *scored({"a": {A: {FRAG: 2.0}}})],
+            scored({"a": {A: {FRAG: 1.0}}}) + scored({"a": {A: {FRAG: 2.0}}}),
             [FRAG],
             "'a' has two scores in .*tsukuba:hci_frag",
         ),
         (
-            [*scored({"a": {A: {}}}), *scored({"b": {A: {}}}, protocol="q", protocol_text="q: x")],
+            scored({"a": {A: {}}}) + scored({"b": {A: {}}}, protocol="q", protocol_text="q: x"),
             ["hci"],
             "results of p and q",
         ),

@@ -9,8 +9,8 @@ from made_results import SCENES, result, sweep
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.protocols import with_metrics
-from stereo_framework.sweep.result import ResultList
-from stereo_framework.tables.means import average_rows
+from stereo_framework.sweep import ResultSet
+from stereo_framework.tables.averages import average_rows
 from stereo_framework.tables.summaries import group, pivot
 
 TRUNCATION, BOX = "matching_cost.truncation", "aggregation.box.size"
@@ -22,7 +22,7 @@ def random_results():
     random = np.random.default_rng(0)
     axes = {"matching_cost": ["a", "b"], TRUNCATION: [1, 5, 20], BOX: [3, 9]}
     found = sweep(axes, lambda *_: {BAD: random.uniform(1, 50), MATCHED: random.uniform(0, 1)})
-    return [
+    return ResultSet(
         result(
             r.scene,
             r.axes,
@@ -30,11 +30,11 @@ def random_results():
             parameters={**r.parameters, "matching_cost.use": r.axes["matching_cost"]},
         )
         for r in found
-    ]
+    )
 
 
 def test_group_is_what_pandas_groups(random_results):
-    frame = ResultList(random_results).frame
+    frame = random_results.frame
     for keys in ([TRUNCATION], ["scene", BOX], ["matching_cost.use"]):
         table = group(random_results, keys, [BAD, MATCHED])
         assert table.header == (*keys, "results", BAD, MATCHED)
@@ -48,7 +48,7 @@ def test_group_is_what_pandas_groups(random_results):
 
 
 def test_pivot_is_what_pandas_pivots(random_results):
-    frame = ResultList(random_results).frame
+    frame = random_results.frame
     table = pivot(random_results, [TRUNCATION], ["scene", "matching_cost"], [BAD])
     assert table.header == (TRUNCATION, "tsukuba, a", "tsukuba, b", "venus, a", "venus, b")
     expected = frame.pivot_table(BAD, TRUNCATION, ["scene", "matching_cost.use"])
@@ -83,10 +83,10 @@ def test_what_was_averaged_is_said():
     )
     assert group(found, ["scene", TRUNCATION, "seed"], [BAD]).title == ""
     # Axes that move with what is grouped are not averaged.
-    together = [
+    together = ResultSet(
         result(SCENES[0], {BOX: size, "aggregation.min_filter.size": size}, {BAD: 1.0})
         for size in (3, 5)
-    ]
+    )
     assert group(together, [BOX], [BAD]).title == ""
 
 
@@ -99,7 +99,8 @@ def test_no_mean_over_other_scenes_than_its_neighbours():
         == f"not given: {BAD} of truncation=none, because a run failed, or because not all of its settings ran on every scene"
     )
     assert table.texts()[2] == ["none", "1", "-"]
-    failed = [*found[:-1], result(SCENES[1], {TRUNCATION: None}, {}, error="no luck")]
+    failed_run = result(SCENES[1], {TRUNCATION: None}, {}, error="no luck")
+    failed = ResultSet([*found[:-1], failed_run])
     assert group(failed, [TRUNCATION], [BAD]).rows[2] == (None, 1, None)
 
 
@@ -125,8 +126,8 @@ def test_a_statistic_that_a_scene_does_not_have():
 def test_methods_with_settings_of_their_own():
     box = sweep({BOX: [3, 9]}, lambda scene, size: {BAD: 10.0 + size}, method="box")
     gc = sweep({"seed": [1, 2, 3]}, lambda scene, seed: {BAD: float(seed)}, method="gc")
-    assert group([*box, *gc], ["method"], [BAD]).rows == (("box", 4, 16.0), ("gc", 6, 2.0))
-    table = pivot([*box, *gc], ["method", BOX], ["scene"], [BAD])
+    assert group(box + gc, ["method"], [BAD]).rows == (("box", 4, 16.0), ("gc", 6, 2.0))
+    table = pivot(box + gc, ["method", BOX], ["scene"], [BAD])
     assert table.texts() == [
         ["box", "3", "13.00", "13.00"],
         ["box", "9", "19.00", "19.00"],
@@ -158,12 +159,12 @@ def test_protocols_are_not_mixed(make):
     with pytest.raises(
         ParameterError, match="results of p and q do not belong together; .* --where 'protocol=p'"
     ):
-        make([*found, *other])
+        make(found + other)
     version = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol_text="p: as one liked")
     with pytest.raises(
         ParameterError, match="different versions of p; leave out those of earlier scripts"
     ):
-        make([*found, *version])
+        make(found + version)
 
 
 def test_mistakes():
@@ -175,13 +176,14 @@ def test_mistakes():
     with pytest.raises(ParameterError, match="scene occurs twice"):
         pivot(found, ["scene"], ["scene"], [BAD])
     with pytest.raises(ParameterError, match="tsukuba m: results of the same setting twice"):
-        group([*found, found[0]], ["scene"], [BAD])
+        group(found + found[:1], ["scene"], [BAD])
     with pytest.raises(ParameterError, match="statistics are the columns of a group"):
         group(found, ["statistic"], [BAD])
 
 
 def test_nothing_to_sum_up():
-    assert group([], ["scene"], [BAD]).rows == pivot([], ["scene"], ["method"], [BAD]).rows == ()
+    assert group(ResultSet(), ["scene"], [BAD]).rows == ()
+    assert pivot(ResultSet(), ["scene"], ["method"], [BAD]).rows == ()
 
 
 @pytest.mark.parametrize("told", [[], "kitti2015", ["kitti2015", "of_a_plug_in_that_is_gone"]])
@@ -190,7 +192,7 @@ def test_the_average_of_a_protocol_with_further_metrics(told):
     text = str(with_metrics(resolve("kitti2015"), ("avg_error",)))
     counts = {SCENES[0]: (100.0, 1.0), SCENES[1]: (300.0, 5.0)}
     script = {"evaluation": {"protocol": told, "metrics": ["avg_error"]}}
-    results = [
+    results = ResultSet(
         result(
             scene,
             {},
@@ -199,7 +201,7 @@ def test_the_average_of_a_protocol_with_further_metrics(told):
             script=script,
         )
         for scene, (count, error) in counts.items()
-    ]
+    )
     [mean] = average_rows(results)
     assert (mean.scene, mean.statistics) == (
         "average of 2",

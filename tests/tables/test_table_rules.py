@@ -8,6 +8,7 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.sweep import MISSING, ResultSet
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.formats import read_csv
 from stereo_framework.tables.means import means
@@ -15,23 +16,23 @@ from stereo_framework.tables.ranking import astar_groups, average_ranks, competi
 from stereo_framework.tables.scores import Column, Scores, score_table
 from stereo_framework.tables.summaries import group, in_order, pivot
 from stereo_framework.tables.tables import Table, listing, shown_statistics, sort_table
-from stereo_framework.tables.words import caption, setting_names, short_names, unit, with_unit
+from stereo_framework.tables.words import caption, short_names, unit, with_unit
 
 BAD, ALL, DENSITY = "bad_pixels_nonocc", "bad_pixels_all", "density_all"
 
 
 def test_a_mean_needs_the_same_settings_on_each_scene():
     seeds = [(SCENES[0], 1), (SCENES[0], 2), (SCENES[1], 1), (SCENES[1], 3)]
-    results = [result(scene, {"seed": seed}, {BAD: float(seed)}) for scene, seed in seeds]
+    results = ResultSet(result(scene, {"seed": seed}, {BAD: float(seed)}) for scene, seed in seeds)
     [mean] = means(results, ["method"], [BAD]).cells.values()
     assert (mean.values, mean.value) == ((1.0, 2.0, 1.0, 3.0), None)
-    balanced = [r for r in results if r.axes["seed"] == 1]
+    balanced = results.where(seed=1)
     [mean] = means(balanced, ["method"], [BAD]).cells.values()
     assert mean.value == 1.0
 
 
 def test_a_mean_on_one_scene_needs_no_other_scene():
-    results = [result(SCENES[0], {"seed": s}, {BAD: s}) for s in (1.0, 3.0)]
+    results = ResultSet(result(SCENES[0], {"seed": s}, {BAD: s}) for s in (1.0, 3.0))
     results += [result(SCENES[1], {"seed": 1.0}, {ALL: 5.0})]
     cells = means(results, ["scene"], [BAD, ALL]).cells
     values = {key: mean.value for key, mean in cells.items()}
@@ -90,7 +91,7 @@ def test_only_the_requested_columns_are_compared():
     for scene, method in itertools.product(SCENES, "ab"):
         results.append(result(scene, {}, {BAD: 1.0, ALL: 2.0}, method=method))
     requested = {(SCENES[0], ALL), (SCENES[1], BAD)}
-    columns = score_table(results, [BAD, ALL], columns=requested).columns
+    columns = score_table(ResultSet(results), [BAD, ALL], columns=requested).columns
     names = [(column.scene, column.metric) for column in columns]
     assert names == [(SCENES[0], ALL), (SCENES[1], BAD)]
 
@@ -183,7 +184,7 @@ def rates(scene, method, size, sparsity, error):
 
 
 def test_a_mean_curve_needs_each_setting_on_each_scene_unless_those_are_dropped():
-    results = [rates("s", "a", 1, 0.1, 0.4), rates("t", "a", 1, 0.3, 0.2)]
+    results = ResultSet([rates("s", "a", 1, 0.1, 0.4), rates("t", "a", 1, 0.3, 0.2)])
     results += [rates("s", "a", 2, 0.5, 0.1)]
     results += [rates("s", "b", 1, 0.2, 0.2), rates("t", "b", 1, 0.2, 0.2)]
     with pytest.raises(DataError):
@@ -217,14 +218,14 @@ def test_a_mean_curve_needs_each_setting_on_each_scene_unless_those_are_dropped(
 )
 def test_short_names_of_settings_have_the_axes_that_vary(axes, names):
     results = [result("s", axes_of_setting, {BAD: 1.0}) for axes_of_setting in axes]
-    assert setting_names(results) == names
+    assert ResultSet(results).setting_names() == names
 
 
 def test_two_methods_are_named_with_their_axes():
     results = []
     for method, x in itertools.product("ab", (1, 2)):
         results.append(result("s", {"a.x": x}, {}, method=method))
-    assert setting_names(results) == ["a, x=1", "a, x=2", "b, x=1", "b, x=2"]
+    assert ResultSet(results).setting_names() == ["a, x=1", "a, x=2", "b, x=1", "b, x=2"]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,8 @@ def test_captions_of_one_and_of_two_keys():
     assert caption(["a.x"], [5], {"x=5": "five"}) == "five"
     assert caption(["a.x"], [5], {"5": "five"}) == "five"
     assert caption(["a.x", "b.y"], [5, "AD"], {"AD": "absolute"}) == "x=5, absolute"
-    assert caption(["a.x", "b.y"], [5, ""]) == "x=5"
+    assert caption(["a.x", "b.y"], [5, MISSING]) == "x=5"
+    assert caption(["a.x"], [MISSING]) == "-"
 
 
 def test_names_are_short_only_if_all_then_differ():
@@ -313,7 +315,7 @@ def test_keys_are_in_the_order_in_which_their_values_first_appear():
     ],
 )
 def test_the_coverage_stands_beside_each_error(statistics, columns, expected):
-    assert shown_statistics([result("s", {}, statistics)], columns) == expected
+    assert shown_statistics(ResultSet([result("s", {}, statistics)]), columns) == expected
 
 
 def test_rows_of_a_table_keep_their_marks_when_they_are_sorted():
@@ -326,7 +328,7 @@ def test_rows_of_a_table_keep_their_marks_when_they_are_sorted():
 
 def test_a_failed_run_is_named_in_each_column_without_a_value():
     failed = result("s", {}, {}, method="n", error="no luck", seconds={}, energy=None)
-    results = [result("s", {}, {BAD: 1.0}), failed]
+    results = ResultSet([result("s", {}, {BAD: 1.0}), failed])
     table = listing(results, [BAD])
     assert table.header == ("scene", "method", BAD, "seconds")
     measured, broken = map(list, table.rows)

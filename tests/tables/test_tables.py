@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.sweep import Result
-from stereo_framework.sweep.result import tidy
+from stereo_framework.sweep import Result, ResultSet
+from stereo_framework.sweep.value_text import cell_text
 from stereo_framework.tables.formats import csv_text
-from stereo_framework.tables.tables import listing, show
+from stereo_framework.tables.tables import listing
 
-RESULTS = [
+RESULTS = ResultSet(
     Result(
         id=str(i),
         scene="s",
@@ -26,11 +26,11 @@ RESULTS = [
         energy=1.5,
     )
     for i in (1, 2)
-]
+)
 
 
-def results_table(*arguments):
-    table = listing(*arguments)
+def results_table(results, *arguments):
+    table = listing(ResultSet(results), *arguments)
     return list(table.header), table.texts()
 
 
@@ -52,7 +52,7 @@ def test_densities_are_shown_beside_errors(name, whole):
     assert name in results_table(dense)[0]
     holes = [dense[0], replace(dense[1], statistics={**dense[1].statistics, name: 0.75 * whole})]
     header, rows = results_table(holes)
-    assert [row[header.index(name)] for row in rows] == [show(whole), show(0.75 * whole)]
+    assert [row[header.index(name)] for row in rows] == [cell_text(whole), cell_text(0.75 * whole)]
 
 
 def test_seconds_are_those_of_matching():
@@ -92,12 +92,12 @@ def test_a_failed_run():
         (math.inf, "-"),
     ],
 )
-def test_show(item, text):
-    assert show(item) == text
+def test_texts_of_cells(item, text):
+    assert cell_text(item) == text
 
 
 def test_csv_has_every_digit():
-    rows = list(csv.DictReader(io.StringIO(csv_text(*tidy(RESULTS)))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(*RESULTS.tidy()))))
     assert [r["box.size"] for r in rows] == ["1", "2"]
     assert rows[1]["bad_pixels_all"] == "20.0"
     assert rows[1]["rms_error_occ"] == ""
@@ -117,7 +117,7 @@ def test_the_best_of_each_scene_is_marked():
         )
 
     found = [one("s", 3.0, 0.5), one("s", 2.0, 0.25), one("t", 9.0, 0.5), one("s", 2.001, 0.25)]
-    table = listing(found, ["bad_pixels_all", "fraction_matched", "pixels_all"])
+    table = listing(ResultSet(found), ["bad_pixels_all", "fraction_matched", "pixels_all"])
     # Percentages are better low, fractions matched high; a scene with one result and a count have no best, nor has the time.
     assert table.best == {(1, 4), (3, 4), (0, 5)}
     assert table.texts()[0][:4] == ["s", "m", "1", "none"]

@@ -17,7 +17,7 @@ from stereo_framework.papers.claim import Alternatives, listed_numbers
 from stereo_framework.papers.comparison import compared, plain_table, published_table
 from stereo_framework.papers.extent import missing_mean
 from stereo_framework.papers.paper import Context, Outcome, drawn, short
-from stereo_framework.sweep import Result
+from stereo_framework.sweep import ResultSet
 from stereo_framework.tables.boundary import Boundary, boundary
 
 METHODS = {"csm": "CSM", "gc": "GC", "dp": "DP", "stratified": "SDM", "bp": "BP"}
@@ -45,26 +45,34 @@ _QUICK = {
 """Settings that take only seconds: one line of most grids."""
 
 
-def _results(context: Context) -> list[Result]:
-    """Run all methods; in a quick reproduction without most settings of the grids."""
+def _results(context: Context) -> ResultSet:
+    """Run all methods. A quick reproduction leaves out most settings of the grids."""
     if context.quick:
         context.omit("most settings of the grids")
-    results: list[Result] = []
+    results = ResultSet()
     for name in METHODS:
         overrides = _QUICK.get(name, []) if context.quick else []
         results += context.run(f"{name}_grid", overrides=overrides)
     return results
 
 
-def found_boundary(results: Sequence[Result], names: Mapping[str, str] = METHODS) -> Boundary:
-    """All settings' rates by scene and these methods, by other names, and their means over the scenes."""
-    named = [
-        replace(r, scene=short(r.scene), method=name)
+def found_boundary(results: ResultSet, names: Mapping[str, str] = METHODS) -> Boundary:
+    """Collect the rates of all settings of some methods, and their means over the scenes.
+
+    Parameters
+    ----------
+    results : ResultSet
+        Results of these and perhaps of other methods.
+    names : mapping of str to str
+        New names of the methods, by their names in the results.
+    """
+    renamed_results = [
+        replace(result, scene=short(result.scene), method=name)
         for method, name in names.items()
-        for r in results
-        if r.method == method
+        for result in results
+        if result.method == method
     ]
-    return boundary(named, drop_incomplete=True)
+    return boundary(ResultSet(renamed_results), drop_incomplete=True)
 
 
 def curves(context: Context) -> Outcome:
@@ -223,7 +231,7 @@ def nearest_to_boundary(found: Boundary, scene: str, method: str) -> Point:
 def costs(context: Context, *, tried: Mapping[str, str]) -> Outcome:
     """How much E and the sentences turn on the costs of GC and BP, which are not printed, with those `tried` by the methods of the scripts; and all sentences."""
     results, published = _results(context), published_table("boundary2007", "table1")
-    everything = [*results, *context.run("costs")]
+    everything = results + context.run("costs")
     there = found_boundary(everything, {method: method for method in tried})
     e = _by_column(there)
     named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")}
@@ -257,8 +265,8 @@ def costs(context: Context, *, tried: Mapping[str, str]) -> Outcome:
     return Outcome([table], data={"found": found, "rates": rates, "occluded": occluded})
 
 
-def with_costs(results: Sequence[Result], gc: str, bp: str) -> Boundary:
-    """The boundary with these methods in the places of GC and BP."""
+def with_costs(results: ResultSet, gc: str, bp: str) -> Boundary:
+    """Collect the rates with two methods in the places of GC and BP."""
     places = {"GC": gc, "BP": bp}
     return found_boundary(
         results, {places.get(name, method): name for method, name in METHODS.items()}

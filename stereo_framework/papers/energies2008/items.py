@@ -1,7 +1,7 @@
 """The energies that optimizers reach, over time, with their bounds and errors, on the study's scenes and on later ones."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from pandas import DataFrame
@@ -17,8 +17,7 @@ from stereo_framework.papers.claim import Cases
 from stereo_framework.papers.comparison import compared, plain_table, published_table
 from stereo_framework.papers.paper import Context, Outcome, drawn, short
 from stereo_framework.script import load
-from stereo_framework.sweep import Result
-from stereo_framework.tables.values import grouped
+from stereo_framework.sweep import Result, ResultSet
 
 
 def energies(context: Context) -> Outcome:
@@ -27,7 +26,7 @@ def energies(context: Context) -> Outcome:
     problems = published.columns[:1] if context.quick else published.columns
     # The scripts of the problems have the names of their scenes.
     context.request(published.columns)
-    results = [r for name in problems for r in context.run(name, maps=True)]
+    results = ResultSet(r for name in problems for r in context.run(name, maps=True))
     found = _energies(context, results, zero=True)
     by_row = {
         row: {scene: own[row] for scene, own in found.items() if row in own}
@@ -41,7 +40,7 @@ def energies(context: Context) -> Outcome:
 
 def later(context: Context) -> Outcome:
     """Photographs and roads with census costs."""
-    results = [*context.run("later", maps=True), *context.run("later_road", maps=True)]
+    results = context.run("later", maps=True) + context.run("later_road", maps=True)
     found = _energies(context, results, zero=False)
     if not found:
         return Outcome([])
@@ -65,9 +64,7 @@ def later(context: Context) -> Outcome:
     return Outcome([*tables, *_shown(context, results)], data={"found": found, "points": points})
 
 
-def _energies(
-    context: Context, results: Sequence[Result], *, zero: bool
-) -> dict[str, dict[str, float]]:
+def _energies(context: Context, results: ResultSet, *, zero: bool) -> dict[str, dict[str, float]]:
     """Energies by scene and method, with the bound's and the truth's; where the truth is unknown, it has level 0 or those of the best map."""
     found: dict[str, dict[str, float]] = {}
     for r in results:
@@ -88,10 +85,13 @@ def _energies(
     return found
 
 
-def _best(results: Sequence[Result]) -> list[Result]:
-    """The result of the lowest energy of each scene."""
-    solved = grouped((r for r in results if r.energy is not None), lambda r: r.scene)
-    return [min(own, key=lambda r: r.energy or 0.0) for own in solved.values()]
+def _best(results: ResultSet) -> list[Result]:
+    """Return the result with the lowest energy on each scene."""
+    solved = ResultSet(result for result in results if result.energy is not None)
+    return [
+        min(results_of_scene, key=lambda result: result.energy or 0.0)
+        for results_of_scene in solved.by("scene").values()
+    ]
 
 
 def _energy(result: Result, scene: Scene) -> Energy:
@@ -115,8 +115,8 @@ def _truth(scene: Scene, elsewhere: Disparity | None) -> Levels:
     )
 
 
-def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
-    """A chart of each scene and the maps of all optimizers."""
+def _shown(context: Context, results: ResultSet) -> list[Block]:
+    """Return a chart of each scene and the disparity maps of all optimizers."""
     rows, charts = [], []
     for best in _best(results):
         name, stored = short(best.scene), {}

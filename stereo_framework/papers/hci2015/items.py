@@ -29,7 +29,7 @@ from stereo_framework.papers.hci2015.pictures import (
 )
 from stereo_framework.papers.paper import Context, Outcome, drawn, painted, short
 from stereo_framework.script import load
-from stereo_framework.sweep import Result
+from stereo_framework.sweep import Result, ResultSet
 from stereo_framework.tables.scores import score_table
 from stereo_framework.tables.tables import Cell
 
@@ -39,22 +39,25 @@ _DENSE = 0.99
 """Smallest share of estimated pixels at which a map counts as dense: after filling, only rows without any estimate stay empty."""
 
 
-def results(context: Context) -> list[Result]:
-    """All results except failed ones; a quick reproduction has one scene and leaves out the methods that take minutes."""
+def results(context: Context) -> ResultSet:
+    """Return all results except failed ones.
+
+    A quick reproduction has one scene and leaves out the methods that take minutes.
+    """
     if context.quick:
         context.request(load("hci2015/all").scenes)
         context.omit("the methods that take minutes")
     script = "short" if context.quick else "all"
-    return [r for r in context.run(script, maps=True) if r.error is None]
+    return ResultSet(r for r in context.run(script, maps=True) if r.error is None)
 
 
-def dense(found: Sequence[Result]) -> list[Result]:
-    """Results of the methods whose maps are dense everywhere, which is what the paper is about."""
+def dense(found: ResultSet) -> ResultSet:
+    """Select the methods whose maps are dense on all scenes, as the paper does."""
     sparse = {r.method for r in found if r.statistics["fraction_matched"] < _DENSE}
-    return [r for r in found if r.method not in sparse]
+    return ResultSet(r for r in found if r.method not in sparse)
 
 
-def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
+def measured(found: ResultSet, scene: str = "") -> DataFrame:
     """Scores by method and the paper's names of metrics, of one scene or of all maps."""
     there = [r for r in found if not scene or r.scene == FOLDER + scene]
     return DataFrame(
@@ -64,7 +67,7 @@ def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
     )
 
 
-def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
+def fits(found: ResultSet, scene: str = "") -> DataFrame | None:
     """Return r² of the linear fit of each metric to each other metric.
 
     A fit uses the maps that have both metrics. With fewer than three maps, return None.
@@ -73,13 +76,13 @@ def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
     return scores.corr() ** 2 if len(scores) >= 3 else None
 
 
-def mean_scores(found: Sequence[Result]) -> DataFrame:
+def mean_scores(found: ResultSet) -> DataFrame:
     """Return the means over the images by method and metric."""
     of = score_table(found, list(COLUMNS.values()))
     return DataFrame({column: of.of(name).means for column, name in COLUMNS.items()}, of.methods)
 
 
-def ranked(found: Sequence[Result]) -> DataFrame | None:
+def ranked(found: ResultSet) -> DataFrame | None:
     """Ranks by method and metric; a method without a score where others have one is last, as in the charts."""
     return mean_scores(found).rank(method="min", na_option="bottom").astype(int) if found else None
 
@@ -197,7 +200,7 @@ def subset_errors(context: Context) -> Outcome:
     """Section 4.4: the rank correlation of each metric with the RMS of the whole image and with that of its own subset, over all maps."""
     found = dense(results(context))
     scenes = {s.name: s for s in context.scenes(list(dict.fromkeys(r.scene for r in found)))}
-    there = [r for r in found if r.scene in scenes and r.map is not None]
+    there = ResultSet(r for r in found if r.scene in scenes and r.map is not None)
     if len(there) < 3 or context.quick:
         return Outcome([], absent="one scene only" if there else "no maps to measure")
     scores, errors = measured(there), DataFrame([_by_subset(r, scenes[r.scene]) for r in there])

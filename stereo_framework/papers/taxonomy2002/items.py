@@ -46,7 +46,7 @@ from stereo_framework.papers.taxonomy2002.claims_of_optimizers import (
     with_ours,
 )
 from stereo_framework.script import load
-from stereo_framework.sweep import Result
+from stereo_framework.sweep import Result, ResultSet
 from stereo_framework.tables.tables import Cell, Table
 
 # --- Tables -----------------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def experiment(context: Context, *, name: str, others: Sequence[str] = ()) -> Ou
     results = {script: context.run(script) for script in (name, *others)}
     if name == "experiment6":
         # The map scene has a weight of its own.
-        results[name] = [*results[name], *context.run("experiment6_map")]
+        results[name] += context.run("experiment6_map")
     plots = [
         plot
         for script, own in results.items()
@@ -304,7 +304,9 @@ def experiment7(context: Context, *, figure15: Mapping[str, Sequence[Any]]) -> O
     `figure15` are the settings that it shows: step, refinement, intervals and blur.
     """
     scenes = [_plane(), *map(_crop, context.loaded(["venus"]))]
-    results = [r for r in context.run("experiment7", scenes=scenes, maps=True) if r.error is None]
+    results = ResultSet(
+        r for r in context.run("experiment7", scenes=scenes, maps=True) if r.error is None
+    )
     rows, shown = [], list[Block]()
     heights: dict[str, dict[str, float]] = {}
     for scene in scenes:

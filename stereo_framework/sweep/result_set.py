@@ -1,0 +1,508 @@
+"""A sequence of results that all tables, charts and reports take."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import ParameterError, close_names, few, nearest, one_line
+from stereo_framework.script.setting import NO_EFFECT
+from stereo_framework.sweep.missing import MISSING
+from stereo_framework.sweep.null_value import NULL
+from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.value_text import cell_text, key_value_text
+
+if TYPE_CHECKING:
+    import pandas
+
+_NAMES_OF_ALL_RESULTS = ("scene", "method", "protocol", "energy", "seconds")
+"""Names under which every result may have a value."""
+
+_MAX_PROTOCOLS_IN_MESSAGE = 5
+
+_MAX_VALUES_IN_MESSAGE = 20
+
+
+class ResultSet(Sequence[Result]):
+    """An immutable sequence of results.
+
+    `run` and `stored` return a result set, and all tables, charts and reports take one.
+    A result set has the length, the indices and the order of a list. A slice and a sum
+    are result sets too. A notebook shows a result set as a table.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        The results, in the order of the tables.
+
+    Examples
+    --------
+    >>> import stereo_framework
+    >>> sizes = {"aggregation.box.size": [3, 9]}
+    >>> script = {"include": "window", "sweep": {"grid": sizes}}
+    >>> results = stereo_framework.run(script, scenes="synthetic/planes")
+    >>> results
+    2 results of 1 method on 1 scene
+    >>> results.column("aggregation.box.size")
+    [3, 9]
+    >>> results.where(**{"aggregation.box.size": 9}).column("bad_pixels_nonocc")[0] < 20
+    True
+    """
+
+    __slots__ = ("_results",)
+
+    def __init__(self, results: Iterable[Result] = ()) -> None:
+        self._results = tuple(results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> ResultSet: ...
+    def __getitem__(self, index: int | slice) -> Result | ResultSet:
+        """Return the result at an index, or the result set of a slice."""
+        if isinstance(index, slice):
+            return ResultSet(self._results[index])
+        return self._results[index]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether a result set or a list contains the same results."""
+        if isinstance(other, ResultSet | list):
+            return self._results == tuple(other)
+        return NotImplemented
+
+    # A list has no hash value either, and equal objects need equal hash values.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Iterable[Result]) -> ResultSet:
+        """Return these results, followed by other results."""
+        return ResultSet((*self._results, *other))
+
+    def __radd__(self, other: Iterable[Result]) -> ResultSet:
+        """Return other results, followed by these results."""
+        return ResultSet((*other, *self._results))
+
+    def __repr__(self) -> str:
+        methods = {result.method for result in self}
+        scenes = {result.scene for result in self}
+        results_text = _counted(len(self), "result")
+        methods_text = _counted(len(methods), "method")
+        return f"{results_text} of {methods_text} on {_counted(len(scenes), 'scene')}"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        html: str = self.frame.to_html(max_rows=20, max_cols=20, notebook=True)
+        return html
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of all results under a name.
+
+        Parameters
+        ----------
+        name : str
+            A name that `Result.value` accepts, such as a statistic, an axis or the
+            address of a parameter.
+
+        Returns
+        -------
+        list
+            A value for each result. None is a parameter that was set to null. `MISSING`
+            means that the result has no value of this name.
+        """
+        # `Result.value` returns the same values, but is slow for thousands of results.
+        statistics = [result.statistics for result in self]
+        if all(name in mapping for mapping in statistics):
+            return [mapping[name] for mapping in statistics]
+        axes = [result.axes for result in self]
+        if all(name in mapping for mapping in axes):
+            values = [mapping[name] for mapping in axes]
+            if NO_EFFECT not in values and not any(name in mapping for mapping in statistics):
+                return values
+        return [result.value(name) for result in self]
+
+    def where(self, /, **values: Any) -> ResultSet:
+        """Select the results that have the given values.
+
+        Parameters
+        ----------
+        **values
+            A value for each name that `Result.value` accepts, or a list of allowed
+            values. Names that contain dots are passed as ``**{"seconds.matcher": 1}``.
+            The last part of a scene's name is enough. If the values of a parameter are
+            lists, pass a list that contains the allowed list.
+
+        Returns
+        -------
+        ResultSet
+            The selected results, in the same order.
+
+        Raises
+        ------
+        ParameterError
+            No result has a value under a name, or no result has one of the values.
+        """
+        selected = self
+        for name, value in values.items():
+            is_list = isinstance(value, Sequence) and not isinstance(value, str)
+            condition = Condition(name, value if is_list else [value])
+            condition.refuse_unused(self)
+            selected = ResultSet(result for result in selected if condition.holds(result))
+        return selected
+
+    def by(self, *names: str) -> dict[tuple[Any, ...], ResultSet]:
+        """Group the results by their values under some names.
+
+        Parameters
+        ----------
+        *names : str
+            Names that `Result.value` accepts.
+
+        Returns
+        -------
+        dict of tuple to ResultSet
+            The results for each combination of values, in the order in which the
+            combinations first occur. A value that is a list or mapping becomes its JSON
+            text, because a key of a dict must be hashable.
+        """
+        columns = [map(hashable, self.column(name)) for name in names]
+        keys = zip(*columns, strict=True) if names else itertools.repeat((), len(self))
+        groups: dict[tuple[Any, ...], list[Result]] = {}
+        for key, result in zip(keys, self, strict=True):
+            groups.setdefault(key, []).append(result)
+        return {key: ResultSet(results) for key, results in groups.items()}
+
+    def varying(self) -> list[str]:
+        """Return the names that distinguish results of one protocol.
+
+        Returns
+        -------
+        list of str
+            ``scene``, ``method``, the axes, and other parameters with several values in
+            the results of one method.
+        """
+        first_values: dict[tuple[str, str], Any] = {}
+        varying: dict[str, None] = {}
+        for result in self:
+            for name, value in result.parameters.items():
+                if name in varying:
+                    continue
+                first = first_values.setdefault((result.method, name), value)
+                # 1, 1.0 and True are equal in Python, but different parameters.
+                if first.__class__ is not value.__class__ or first != value:
+                    varying[name] = None
+        axes = self.axis_names()
+        parameters = [name for name in varying if not _follows_from_axes(name, axes)]
+        return ["scene", "method", *axes, *parameters]
+
+    def setting_names(self) -> list[str]:
+        """Return a short name for the setting of each result, such as ``ssd, size=9``.
+
+        The name contains the method, if there are several methods, and the axes that
+        vary. If these names do not distinguish the settings, or if two axes have the
+        same last name, the names are those of `Result.setting_name`.
+        """
+        full_names = [result.setting_name for result in self]
+        # Thousands of results have few different settings.
+        result_of_setting = dict(zip(full_names, self, strict=True))
+        short_names = _short_setting_names(list(result_of_setting.values()))
+        if short_names is None:
+            return full_names
+        short_name_of = dict(zip(result_of_setting, short_names, strict=True))
+        return [short_name_of[name] for name in full_names]
+
+    def axis_names(self) -> list[str]:
+        """Return the names of all axes, in the order of the results."""
+        return _distinct_keys(result.axes for result in self)
+
+    def statistic_names(self) -> list[str]:
+        """Return the names of all statistics, in the order of the results."""
+        return _distinct_keys(result.statistics for result in self)
+
+    @property
+    def protocol(self) -> str:
+        """Text of the protocol of all results. The text is empty if it is not known.
+
+        Raises
+        ------
+        ParameterError
+            The results have several protocols. Their numbers cannot be compared.
+        """
+        texts = {result.protocol_text: None for result in self if result.protocol_text}
+        names = {result.protocol: None for result in self if result.protocol}
+        # Tables of scores have the name of a protocol without its text, or neither.
+        if len(texts) > 1 or len(names) > 1:
+            raise ParameterError(_several_protocols(list(names)))
+        return next(iter(texts), "")
+
+    @property
+    def frame(self) -> pandas.DataFrame:
+        """The results as a pandas DataFrame with one row for each result.
+
+        The columns are id, scene, method, protocol, all parameters by address, all
+        statistics, energy, seconds and error. A value that a result does not have is
+        missing. A parameter that is null has the text "none". Comparisons such as
+        ``<= 20`` do not select this text. Any other column with numbers and texts has
+        texts only.
+        """
+        # The import of pandas takes half a second, and most commands do not need it.
+        import pandas
+
+        header, rows = self.tidy()
+        columns = {name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}
+        return pandas.DataFrame(columns, columns=header)
+
+    def tidy(self) -> tuple[list[str], list[list[Any]]]:
+        """Return the header and the rows of a table with all parameters and statistics.
+
+        A parameter that is null has the text `NULL`. `MISSING` stands for a parameter
+        that a method does not have, for an axis without effect on a setting, for a
+        statistic that was not computed, and for NaN.
+        """
+        parameters = list(dict.fromkeys(name for result in self for name in result.parameters))
+        statistics = self.statistic_names()
+        rows: list[list[Any]] = []
+        for result in self:
+            row: list[Any] = [result.id, result.scene, result.method, result.protocol]
+            row += _parameter_cells(result, parameters)
+            row += [_number_cell(result.statistics.get(name)) for name in statistics]
+            row += [result.value("energy"), result.value("seconds"), result.error or MISSING]
+            rows.append(row)
+        first_columns = ["id", "scene", "method", "protocol"]
+        last_columns = ["energy", "seconds", "error"]
+        return [*first_columns, *parameters, *statistics, *last_columns], rows
+
+    def check_name(self, name: str, role: str = "") -> None:
+        """Refuse a name under which no result has a value.
+
+        Parameters
+        ----------
+        name : str
+            A name of a column.
+        role : str
+            Beginning of the message, such as "metric ".
+
+        Raises
+        ------
+        ParameterError
+            No result has a value of this name.
+        """
+        if name in _NAMES_OF_ALL_RESULTS:
+            return
+        # Usually one of the first results has a value, so that the search is short.
+        if any(result.value(name) is not MISSING for result in self):
+            return
+        allowed = set(_NAMES_OF_ALL_RESULTS)
+        for result in self:
+            allowed.update(result.parameters, result.axes, result.statistics)
+            allowed.update(f"seconds.{stage}" for stage in result.seconds)
+        allowed |= {name_of_slot.removesuffix(".use") for name_of_slot in allowed}
+        if self and name not in allowed:
+            message = f"{role}{name!r}: no result has it; {nearest(name, allowed)}"
+            raise ParameterError(message)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The condition that a result has one of several values under a name.
+
+    Parameters
+    ----------
+    name : str
+        A name that `Result.value` accepts.
+    values : sequence
+        The allowed values.
+    text : str, optional
+        The values as the user wrote them. A result also meets the condition if its
+        value is printed as this text.
+    """
+
+    name: str
+    values: Sequence[Any]
+    text: str | None = None
+
+    def holds(self, result: Result) -> bool:
+        """Return whether a result has one of the values."""
+        value = self._value(result)
+        if value is MISSING:
+            return False
+        if self.text is not None and self.text in _texts_of(value):
+            return True
+        if self.name == "scene" and any(value.endswith(f"/{scene}") for scene in self.values):
+            return True
+        return any(_is_same_value(value, allowed) for allowed in self.values)
+
+    def refuse_unused(self, results: ResultSet) -> None:
+        """Refuse the condition as a mistake if none of the results meets it.
+
+        Raises
+        ------
+        ParameterError
+            No result has the name, or no result has one of the values.
+        """
+        results.check_name(self.name)
+        if not results or any(map(self.holds, results)):
+            return
+        text = self.text
+        if text is None:
+            text = ", ".join(map(cell_text, self.values))
+        texts = list(dict.fromkeys(self._texts_of_values(results)))
+        last_parts = [text_of_value.rpartition("/")[2] for text_of_value in texts]
+        close = close_names(text, [*texts, *last_parts])
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        listed = ", ".join(texts[:_MAX_VALUES_IN_MESSAGE])
+        if len(texts) > _MAX_VALUES_IN_MESSAGE:
+            listed += ", ..."
+        message = f"{self.name}: no result has {text!r}; there are: {listed}{hint}"
+        raise ParameterError(message)
+
+    def _texts_of_values(self, results: ResultSet) -> Iterator[str]:
+        """Yield the text of the value of each result that has one."""
+        for result in results:
+            value = self._value(result)
+            if value is not MISSING:
+                yield "null" if value is None else cell_text(value)
+
+    def _value(self, result: Result) -> Any:
+        """Return the value of a result that the condition compares."""
+        value = result.value(self.name)
+        if value is MISSING and self.name in ("energy", "seconds"):
+            # The option --json prints null for these two names.
+            return None
+        # Tables of scores without a column for scenes have empty names of scenes.
+        return MISSING if value == "" else value
+
+
+def _texts_of(value: Any) -> set[str]:
+    """Return the texts with which a user may write a value in a condition."""
+    return {"null", "none"} if value is None else {cell_text(value), str(value)}
+
+
+def _is_same_value(value: Any, other: Any) -> bool:
+    """Return whether two values of a parameter are the same.
+
+    1 and True are equal in Python, but they are different parameters.
+    """
+    return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def hashable(value: Any) -> Any:
+    """Return a value that can be the key of a dict: a list becomes its JSON text."""
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _distinct_keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the keys of all mappings, each once, in their order."""
+    # Thousands of results have the same keys. Tuples of keys are therefore compared.
+    distinct_key_tuples = dict.fromkeys(map(tuple, mappings))
+    return list(dict.fromkeys(itertools.chain.from_iterable(distinct_key_tuples)))
+
+
+def _follows_from_axes(name: str, axes: Sequence[str]) -> bool:
+    """Return whether an axis sets a parameter.
+
+    An axis over a slot sets the parameters of the slot's stage. An axis over the seed
+    of the script sets the seeds of all stages.
+    """
+    if any(name == axis or name.startswith(f"{axis}.") for axis in axes):
+        return True
+    return "seed" in axes and name.rpartition(".")[2] == "seed"
+
+
+def _short_setting_names(results: Sequence[Result]) -> list[str] | None:
+    """Return short names of settings, or None if short names are ambiguous.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        One result for each setting.
+    """
+    texts_of_axis: dict[str, list[str]] = {}
+    for name in _distinct_keys(result.axes for result in results):
+        texts = [key_value_text(name, result.axis_value(name)) for result in results]
+        if len(set(texts)) > 1:
+            texts_of_axis[name] = texts
+    last_names = {name.rpartition(".")[2] for name in texts_of_axis}
+    if len(last_names) < len(texts_of_axis):
+        return None
+
+    with_method = len({result.method for result in results}) > 1 or not texts_of_axis
+    short_names: list[str] = []
+    for i, result in enumerate(results):
+        parts = [result.method] if with_method else []
+        parts += [texts[i] for texts in texts_of_axis.values()]
+        short_names.append(", ".join(filter(None, parts)))
+    is_ambiguous = "" in short_names or len(set(short_names)) < len(short_names)
+    return None if is_ambiguous else short_names
+
+
+def _several_protocols(names: Sequence[str]) -> str:
+    """Return the message for results of several protocols, which may have no names."""
+    shown_names = [one_line(name, 80) for name in names] or ["protocols without a name"]
+    if len(names) > 1:
+        remedy = f"choose those of one protocol, as in --where 'protocol={shown_names[0]}'"
+    elif names:
+        versions = f"they are of different versions of {shown_names[0]}"
+        remedy = f"{versions}; leave out those of earlier scripts"
+    else:
+        remedy = "the protocols have no name to choose them by; run again to measure the maps"
+    listed = " and ".join(shown_names)
+    if len(shown_names) > _MAX_PROTOCOLS_IN_MESSAGE:
+        listed = few(shown_names, _MAX_PROTOCOLS_IN_MESSAGE)
+    return f"results of {listed} do not belong together; {remedy}"
+
+
+def _parameter_cells(result: Result, names: Iterable[str]) -> list[Any]:
+    """Return the values of some parameters as `ResultSet.tidy` shows them."""
+    # An axis may have a value in the parameters although it has no effect.
+    without_effect = {name for name in result.axes if result.axis_value(name) is MISSING}
+    cells: list[Any] = []
+    for name in names:
+        value = result.parameters.get(name, MISSING)
+        if name in without_effect:
+            value = MISSING
+        cells.append(NULL if value is None else value)
+    return cells
+
+
+def _number_cell(number: float | None) -> Any:
+    """Return a statistic as `ResultSet.tidy` shows it."""
+    return MISSING if number is None or math.isnan(number) else number
+
+
+def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
+    """Return the cells of a column with one type; numbers next to texts become texts.
+
+    The cells of missing values become None. The text `NULL` may stand among numbers. An
+    array of objects keeps its class.
+    """
+    values = [None if cell is MISSING or cell == "" else cell for cell in cells]
+    types = {_type_of_column(value) for value in values if value is not None and value is not NULL}
+    if len(types) > 1:
+        return [value if value is None else str(value) for value in values]
+    if NULL not in values:
+        return values
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
+
+
+def _type_of_column(value: Any) -> Any:
+    """Return the type of a value, which is the same for integers and other numbers."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "number" if is_number else type(value)
