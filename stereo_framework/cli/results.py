@@ -160,7 +160,8 @@ def _print_groups(results: ResultSet, keys: Sequence[str], options: _TableOption
         _shared.say(table.title)
         shown = table.rows_of(range(len(table.rows))[: options.limit or None])
         _shared.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
-        _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1], table.header))
+        *notes, protocol = table.notes
+        _shared.say(*notes, _shared.protocol_summary(protocol, table.header))
         _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
     if options.format in ("json", "csv"):
         # These formats have no place for the title and the notes.
@@ -184,11 +185,9 @@ def _print_listing(results: ResultSet, options: _TableOptions) -> None:
         print("1 result" if len(results) == 1 else f"{len(results)} results")
     else:
         averages = sorted_results(average_rows(results), options.sort)
-        texts = [
-            to_text(listing(results_of_protocol, options.columns), options.format)
-            for results_of_protocol in (results + averages).by("protocol_text").values()
-        ]
-        print("\n".join(texts), end="")
+        tables_of_protocols = (results + averages).by("protocol_text").values()
+        tables = [listing(rows, options.columns) for rows in tables_of_protocols]
+        print("\n".join(to_text(table, options.format) for table in tables), end="")
 
 
 def _export(results: ResultSet, format: str, folder: Path) -> int:

@@ -116,9 +116,11 @@ def _are_usual_disparities(values: NDArray[np.floating], columns: int, scale: fl
     ends = float(values.min()), float(values.max())
     if not 0 < ends[0] <= ends[1] < columns:
         return False
-    return not any(
-        math.isclose(end * scale, marker, rel_tol=1e-5) for end in ends for marker in _USUAL
-    )
+    stored_ends = [end * scale for end in ends]
+    for marker in _USUAL:
+        if any(math.isclose(end, marker, rel_tol=1e-5) for end in stored_ends):
+            return False
+    return True
 
 
 def _other_values_apart(

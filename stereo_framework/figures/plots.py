@@ -81,7 +81,7 @@ def plot_figure(plot: Plot, results: ResultSet) -> Figure:
     remarks = [*curves.remarks, _BAR_NOTES.get(plot.spread, ""), f"protocol {results[0].protocol}"]
     return curves_figure(
         [
-            _panel(plot, panel, list(points_of_panel), curves.x_keys[panel], points_of_series)
+            _panel(plot, panel, list(points_of_panel), list(curves.x_keys[panel]), points_of_series)
             for panel, points_of_series in points_of_panel.items()
         ],
         {series: caption(plot.series, series, plot.labels) for series in series_in_order},
@@ -104,7 +104,7 @@ class _Curves:
 
     Attributes
     ----------
-    x_keys : dict of tuple to list of str
+    x_keys : dict of tuple to dict of str
         Keys of the horizontal axis, by the values of the panel.
     remarks : list of str
         Remarks about averages and missing values.
@@ -113,7 +113,7 @@ class _Curves:
     def __init__(self, plot: Plot) -> None:
         self._plot = plot
         self._points: dict[_KeyValues, dict[_KeyValues, list[Mark]]] = {}
-        self.x_keys: dict[_KeyValues, list[str]] = {}
+        self.x_keys: dict[_KeyValues, dict[str, None]] = {}
         self.remarks: list[str] = []
 
     def add(self, x: str, results: ResultSet, short_scenes: Mapping[str, str]) -> None:
@@ -139,9 +139,7 @@ class _Curves:
             panel = tuple(value_of_key[key] for key in plot.panels)
             series = tuple(value_of_key[key] for key in plot.series)
             points = self._points.setdefault(panel, {}).setdefault(series, [])
-            x_keys = self.x_keys.setdefault(panel, [])
-            if x not in x_keys:
-                x_keys.append(x)
+            self.x_keys.setdefault(panel, {})[x] = None
             y = mean.value
             if y is not None and y <= 0 and plot.y_scale == "log":
                 self.remarks.append(_NOT_POSITIVE)

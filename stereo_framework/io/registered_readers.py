@@ -1,5 +1,6 @@
 """Read disparity maps and images in file formats that plug-ins add with ``@reader``."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -78,7 +79,7 @@ def registered_suffixes(kind: str) -> tuple[str, ...]:
 
 def registered_readers() -> list[Read]:
     """Return the functions that plug-ins have registered for reading files."""
-    return [read for registry in _READERS.values() for read in registry.values()]
+    return list(itertools.chain.from_iterable(registry.values() for registry in _READERS.values()))
 
 
 def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:

@@ -175,7 +175,9 @@ def _failures(results: ResultSet, most: int) -> list[Block]:
         for result in results
         if result.error
     ]
-    return [Details(f"{len(lines)} runs failed", "\n".join(lines[:most]))] if lines else []
+    if not lines:
+        return []
+    return [Details(f"{len(lines)} runs failed", "\n".join(lines[:most]))]
 
 
 def _counts(results: ResultSet, names: Sequence[str], lacking: str) -> str:
@@ -201,7 +203,9 @@ def _counts(results: ResultSet, names: Sequence[str], lacking: str) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun}s"
 
 
 def _metrics(results: ResultSet) -> list[str]:
@@ -632,7 +636,9 @@ def _caption(result: Result) -> str:
         return ""
     name = shown_statistics(ResultSet([result]))[0]
     text = cell_text(result.statistics[name])
-    return f"{text} %" if unit(name) == "%" else text
+    if unit(name) == "%":
+        return f"{text} %"
+    return text
 
 
 def _times(results: ResultSet, names: Sequence[str]) -> Block:

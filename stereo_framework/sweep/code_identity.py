@@ -8,7 +8,7 @@ change of any other source has no effect on stored results.
 import functools
 import hashlib
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class CodeReader:
 
     def __init__(self, *, in_memory: bool = True):
         self._in_memory = in_memory
-        self._sources: dict[object, ReachedSources] = {}
+        self._sources: dict[int | str, tuple[object, ReachedSources]] = {}
         self._matching_digests: dict[object, str] = {}
 
     # --- digests ----------------------------------------------------------------------
@@ -140,11 +140,11 @@ class CodeReader:
     def _sources_of_functions(self, functions: Iterable[Callable[..., Any]]) -> ReachedSources:
         """Return the sources of several functions."""
         sources = ReachedSources()
-        for function in dict.fromkeys(functions):
+        for function in functions:
             sources |= self._sources_of_object(function, _module_of(function))
         return sources
 
-    def _sources_of_object(self, value: Hashable, module: str) -> ReachedSources:
+    def _sources_of_object(self, value: object, module: str) -> ReachedSources:
         """Return the sources of an object.
 
         Parameters
@@ -156,9 +156,12 @@ class CodeReader:
         """
         if module.partition(".")[0] == PACKAGE:
             return _sources_of_package((module,))
-        if value not in self._sources:
-            self._sources[value] = self._search_sources(value, module)
-        return self._sources[value]
+        # A file is reached as a whole. An object in memory may have no hash value.
+        key = id(value) if _is_in_memory(module) else module
+        if key not in self._sources:
+            # The reference to the object keeps other objects from getting its id.
+            self._sources[key] = (value, self._search_sources(value, module))
+        return self._sources[key][1]
 
     def _search_sources(self, value: object, module: str) -> ReachedSources:
         """Search the sources of an object that is not defined by this package."""

@@ -386,7 +386,9 @@ class Condition:
 
 def _texts_of(value: Any) -> set[str]:
     """Return the texts with which a user may write a value in a condition."""
-    return {"null", "none"} if value is None else {cell_text(value), str(value)}
+    if value is None:
+        return {"null", "none"}
+    return {cell_text(value), str(value)}
 
 
 def _is_same_value(value: Any, other: Any) -> bool:
@@ -399,11 +401,15 @@ def _is_same_value(value: Any, other: Any) -> bool:
 
 def hashable(value: Any) -> Any:
     """Return a value that can be the key of a dict: a list becomes its JSON text."""
-    return json.dumps(value) if isinstance(value, list | dict) else value
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    return value
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun}s"
 
 
 def _distinct_keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -448,7 +454,9 @@ def _short_setting_names(results: Sequence[Result]) -> list[str] | None:
         parts += [texts[i] for texts in texts_of_axis.values()]
         short_names.append(", ".join(filter(None, parts)))
     is_ambiguous = "" in short_names or len(set(short_names)) < len(short_names)
-    return None if is_ambiguous else short_names
+    if is_ambiguous:
+        return None
+    return short_names
 
 
 def _several_protocols(names: Sequence[str]) -> str:
@@ -482,7 +490,9 @@ def _parameter_cells(result: Result, names: Iterable[str]) -> list[Any]:
 
 def _number_cell(number: float | None) -> Any:
     """Return a statistic as `ResultSet.tidy` shows it."""
-    return MISSING if number is None or math.isnan(number) else number
+    if number is None or math.isnan(number):
+        return MISSING
+    return number
 
 
 def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
@@ -505,4 +515,6 @@ def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
 def _type_of_column(value: Any) -> Any:
     """Return the type of a value, which is the same for integers and other numbers."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "number" if is_number else type(value)
+    if is_number:
+        return "number"
+    return type(value)

@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sweep_parts import dots
 
 import stereo_framework
-from stereo_framework import load_scene
+from stereo_framework import Scene, SearchRange, load_scene
 from stereo_framework.core import plugins, reached_sources
 from stereo_framework.core.module_sources import source_files
 from stereo_framework.core.plugins import load_plugin
@@ -159,6 +161,12 @@ def test_the_reader_of_a_scene_counts_for_this_scene_only(change_source):
     change_source("datasets/planes.py")
     after = [identities(scene=scene) for scene in scenes]
     assert [first == second for first, second in zip(before, after, strict=True)] == [True, False]
+
+
+def test_a_reader_without_a_hash_value_is_accepted():
+    image = np.zeros((24, 32), np.uint8)
+    scene = replace(Scene.from_images(image, image), search=SearchRange(0, 7))
+    assert set(identities(scene=scene)) == ALL_METHODS
 
 
 # --- versions -------------------------------------------------------------------------
@@ -321,6 +329,7 @@ def unused_metric(disparity, truth, mask):
 
 SEARCH_PATH = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 {imports}

@@ -130,7 +130,7 @@ def assert_same(results, expected_results):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_threads_give_the_results_of_separate_runs(workers, separate_results):
-    """Compute in the calling thread with one worker, and in threads with three workers."""
+    """Compute in the calling thread with one worker, and in threads with three."""
     assert_same(run_sweep(workers=workers), separate_results)
 
 

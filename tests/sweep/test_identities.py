@@ -1,4 +1,4 @@
-"""Two runs that differ in an input have two identities, and their results stay apart."""
+"""Two runs that differ in an input have two identities, and separate results."""
 
 import os
 import sys
@@ -56,7 +56,7 @@ def numbers_of(result):
 
 
 EVALUATOR_CASES = {"program: a metric in a notebook"}
-"""Cases in which only the evaluator changes, so that the disparity map stays the same."""
+"""Cases in which only the evaluator changes, so the disparity map stays the same."""
 
 
 @pytest.fixture
@@ -163,8 +163,8 @@ IDENTIFIED_KINDS = {"metric", "reader of disparitys", "reader of images"}
 KINDS_WITHOUT_IDENTITY = {"chart", "paper", "protocol", "data set"}
 """Kinds of registered objects whose code does not count as such.
 
-Charts and papers only show results. The fields of a protocol count in the key of a result.
-Readers of the scenes of a data set count with the scene.
+Charts and papers only show results. The fields of a protocol count in the key of a
+result. Readers of the scenes of a data set count with the scene.
 """
 
 

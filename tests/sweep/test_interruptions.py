@@ -224,7 +224,7 @@ def start_on_cluster(script, out, processes):
 
 
 def assert_continues(script, out, expected_numbers):
-    """Check that some results are stored, and that the same command computes the others."""
+    """Check that some results are stored, and that a second command computes the rest."""
     results = stored(out)
     assert results
     assert not any(r.error for r in results)

@@ -1,4 +1,4 @@
-"""Every part of the identity of a run and of the key of a result counts, each varied once."""
+"""Every part of the identity of a run, and of the key of a result, counts."""
 
 from dataclasses import replace
 

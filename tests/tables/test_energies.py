@@ -111,14 +111,16 @@ def test_reports_are_written_all_the_same(folder):
 
 def test_tables_and_averages_of_several_optimizers_have_energies():
     protocol = {"protocol": "taxonomy2002", "protocol_text": str(resolve("taxonomy2002"))}
-    made = []
+    runs_of_scenes = []
     for name, energies in (("graph_cut", (10.0, 30.0)), ("semi_global", (20.0, None))):
         for scene, energy in zip(SCENES, energies, strict=True):
             run_of_scene = result(
                 scene, {"optimization": name}, {"bad_pixels_nonocc": 1.0}, **protocol
             )
-            made.append(replace(run_of_scene, energy=energy, parameters={"optimization.use": name}))
-    runs = ResultSet(made)
+            runs_of_scenes.append(
+                replace(run_of_scene, energy=energy, parameters={"optimization.use": name})
+            )
+    runs = ResultSet(runs_of_scenes)
     assert "energy" in shown_statistics(runs)
     assert "energy" not in shown_statistics(runs[:2])
     energies = {mean.parameters["optimization.use"]: mean.energy for mean in average_rows(runs)}

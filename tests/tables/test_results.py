@@ -21,7 +21,7 @@ TRUNCATION, INTERVAL, BAD = (
     "matching_cost.birchfield_tomasi",
     "bad_pixels_nonocc",
 )
-FOUND = ResultSet(
+RESULTS = ResultSet(
     [
         result(
             r.scene,
@@ -69,7 +69,7 @@ def _values(found, key=TRUNCATION):
     ],
 )
 def test_conditions(condition, kept):
-    assert _values(where(FOUND, [condition])) == kept
+    assert _values(where(RESULTS, [condition])) == kept
 
 
 @pytest.mark.parametrize(
@@ -88,19 +88,19 @@ def test_conditions(condition, kept):
 )
 def test_wrong_conditions(condition, message):
     with pytest.raises(ParameterError, match=message):
-        where(FOUND, [condition])
+        where(RESULTS, [condition])
 
 
 def test_nothing_is_found_without_a_mistake():
-    assert len(where(where(FOUND, ["scene=venus"]), ["scene=venus"])) == 6
-    assert where(FOUND, ["scene=venus", "scene=tsukuba"]) == []
+    assert len(where(where(RESULTS, ["scene=venus"]), ["scene=venus"])) == 6
+    assert where(RESULTS, ["scene=venus", "scene=tsukuba"]) == []
     assert where(ResultSet(), ["scene=venus"]) == []
 
 
 def test_sorting():
-    assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL])) == [5, 5, 1, 1, None, None]
-    assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL]), INTERVAL) == [False, True] * 3
-    assert _values(ordered(FOUND, [BAD])) == [1, 1, 5, 5, None, None]
+    assert _values(ordered(RESULTS, [f"-{TRUNCATION}", INTERVAL])) == [5, 5, 1, 1, None, None]
+    assert _values(ordered(RESULTS, [f"-{TRUNCATION}", INTERVAL]), INTERVAL) == [False, True] * 3
+    assert _values(ordered(RESULTS, [BAD])) == [1, 1, 5, 5, None, None]
     unknown = ResultSet(
         [
             result(SCENES[0], {TRUNCATION: t}, {BAD: v})
@@ -110,11 +110,11 @@ def test_sorting():
     assert _values(ordered(unknown, [BAD])) == [2, 3, 1]
     assert _values(ordered(unknown, [f"-{BAD}"])) == [3, 2, 1]
     with pytest.raises(ParameterError, match=f"did you mean '{BAD}'"):
-        ordered(FOUND, ["bad_pixel_nonocc"])
+        ordered(RESULTS, ["bad_pixel_nonocc"])
 
 
 def test_the_frame():
-    frame = FOUND.frame
+    frame = RESULTS.frame
     assert list(frame.columns) == [
         *(
             "id",
@@ -224,7 +224,7 @@ def test_conditions_and_order_distinguish_null_from_a_parameter_that_a_method_la
 
 def test_columns_of_several_kinds_become_texts():
     axes = {TRUNCATION: 1, INTERVAL: True}, {TRUNCATION: "x", INTERVAL: 2}, {}
-    frame = ResultSet([result(SCENES[0], one, {}) for one in axes]).frame
+    frame = ResultSet([result(SCENES[0], values, {}) for values in axes]).frame
     assert frame[TRUNCATION].tolist()[:2] == ["1", "x"]
     assert frame[INTERVAL].tolist()[:2] == ["True", "2"]
     assert frame[TRUNCATION].isna().tolist() == [False, False, True]
@@ -233,10 +233,10 @@ def test_columns_of_several_kinds_become_texts():
 def test_a_stored_folder(tmp_path):
     with Store(tmp_path, create=True) as store:
         store.set_listed_keys(["a"])
-        store.add("a", FOUND[0])
+        store.add("a", RESULTS[0])
         store.set_listed_keys(["b"])
-        store.add("b", FOUND[1])
-    assert [r.axes for r in stored(tmp_path)] == [FOUND[1].axes]
+        store.add("b", RESULTS[1])
+    assert [r.axes for r in stored(tmp_path)] == [RESULTS[1].axes]
     assert len(results(str(tmp_path), every=True)) == 2
     with pytest.raises(DataError, match="no results there"):
         results(tmp_path / "none")
