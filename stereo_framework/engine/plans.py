@@ -8,6 +8,7 @@ shared steps only once.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -170,6 +171,21 @@ class Plans:
         beginnings = {plan[:length] for length in range(len(plan) + 1)}
         longer_runs = beginnings & self.shorter_runs.keys()
         return beginnings | {self.shorter_runs[steps] for steps in longer_runs}
+
+
+@functools.lru_cache(maxsize=8)
+def shared_plans(plans: tuple[Beginning, ...], sides: tuple[int, ...], keep_volume: bool) -> Plans:
+    """Return the plans of several pipelines, which are computed only once.
+
+    The estimate of the memory, the run itself and the runs of equal methods on many
+    tiles use the same plans.
+
+    Parameters
+    ----------
+    plans, sides, keep_volume
+        As in `Plans`.
+    """
+    return Plans(plans, sides, keep_volume=keep_volume)
 
 
 def steps_for_both_images(plan: Beginning) -> Beginning:

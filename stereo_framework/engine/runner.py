@@ -58,8 +58,8 @@ from stereo_framework.engine.plans import (
     MATCH,
     REFERENCE,
     Beginning,
-    Plans,
     State,
+    shared_plans,
     steps_for_both_images,
 )
 from stereo_framework.engine.return_checks import check_returned, wrong_return
@@ -167,8 +167,8 @@ class PipelineRunner:
         self.sides = (REFERENCE, MATCH) if both else (REFERENCE,)
         self.solve = solve or run_pipeline
         self.cache: dict[Hashable, Any] = {} if cache is None else cache
-        plans = [pipeline.plan for pipeline in pipelines]
-        self.plans = Plans(plans, self.sides, keep_volume=keep_volume)
+        plans = tuple(pipeline.plan for pipeline in pipelines)
+        self.plans = shared_plans(plans, self.sides, keep_volume)
         self.views: dict[State, View | Exception] = {}
         # The runner records the run time of each step in seconds. The runner also
         # records warnings and messages that a stage reports.
@@ -364,9 +364,11 @@ class PipelineRunner:
         rows = view.shape[0]
         height = strip_rows(steps, *view.shape, view.search.levels)
         count = math.ceil(rows / height)
+        if count == 1:
+            return self._run_strip(group, view, other, 0, rows)
 
         strips = Strips(view)
-        for number in counted(count, "strip") if count > 1 else range(1):
+        for number in counted(count, "strip"):
             start = number * height
             stop = min(start + height, rows)
             strips.add(self._run_strip(group, view, other, start, stop), start)

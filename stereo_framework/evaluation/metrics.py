@@ -117,17 +117,17 @@ class Metric:
     compute: Callable[..., float] | None = None
     pooled: Pooled = ""
 
-    def value(self, seen: Any, protocol: Any, **threshold: float) -> float:
+    def value(self, seen: Any, protocol: Any) -> float:
         """Return the value of the metric for an object of its kind, under a protocol."""
         assert self.compute is not None, "HCI metrics are measured together"
-        given = {"threshold": protocol.thresholds[0], **threshold}
-        return self.compute(
-            seen,
-            **{
-                name: given[name] if name in given else getattr(protocol, name)
-                for name in self._choices
-            },
-        )
+        return self.compute(seen, **self._arguments(protocol, protocol.thresholds[0]))
+
+    def _arguments(self, protocol: Any, threshold: float) -> dict[str, Any]:
+        """Return the choices of a protocol that the metric uses, by name."""
+        arguments = {}
+        for name in self._choices:
+            arguments[name] = threshold if name == "threshold" else getattr(protocol, name)
+        return arguments
 
     @functools.cached_property
     def _choices(self) -> tuple[str, ...]:
@@ -139,20 +139,34 @@ class Metric:
         )
 
     def statistics(self, seen: Mapping[str, Any], protocol: Any) -> dict[str, float]:
-        """All its statistics by name. `seen` holds what it is about by region or frame, under ``""`` for the whole map, or the HCI metrics by name."""
+        """Return the statistics of the metric under a protocol, by name.
+
+        Parameters
+        ----------
+        seen : mapping
+            Objects of the metric's kind by the name of the region or frame. The name of
+            the whole map is empty. For the HCI metrics, the mapping contains the values
+            of all of them by name.
+        protocol : Protocol
+        """
         if self.about == "subsets":
             return {name: value for name, value in seen.items() if metric_of(name) is self}
-        measured: list[tuple[str, dict[str, float]]] = [(self.name, {})]
+        if not seen:
+            return {}
+        thresholds = {self.name: protocol.thresholds[0]}
         if self.name in THRESHOLDED and len(protocol.thresholds) > 1:
-            measured += [
-                (f"{self.name.removesuffix('_pixels')}{shortest(t)}", {"threshold": t})
-                for t in protocol.thresholds
-            ]
-        return {
-            "_".join(filter(None, (name, place))): self.value(one, protocol, **threshold)
-            for name, threshold in measured
-            for place, one in seen.items()
-        }
+            for threshold in protocol.thresholds:
+                name = f"{self.name.removesuffix('_pixels')}{shortest(threshold)}"
+                thresholds[name] = threshold
+
+        assert self.compute is not None, "HCI metrics are measured together"
+        statistics = {}
+        for name, threshold in thresholds.items():
+            arguments = self._arguments(protocol, threshold)
+            for place, item in seen.items():
+                statistic = f"{name}_{place}" if place else name
+                statistics[statistic] = self.compute(item, **arguments)
+        return statistics
 
 
 def shortest(value: float) -> str:

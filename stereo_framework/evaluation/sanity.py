@@ -141,9 +141,12 @@ def _markers_of_map(
     disparity: Disparity, search: SearchRange | None, *, is_external: bool, scale: float
 ) -> list[Marker]:
     """Find probable markers of a map; values that a method has searched are none."""
-    markers = probable_markers(disparity, scale=scale)
     if is_external or search is None:
-        return markers
+        return probable_markers(disparity, scale=scale)
+    # Most maps of methods are within the search range, which is quick to check.
+    if search.minimum <= np.nanmin(disparity) and np.nanmax(disparity) <= search.maximum:
+        return []
+    markers = probable_markers(disparity, scale=scale)
     return [marker for marker in markers if not search.minimum <= marker.value <= search.maximum]
 
 
