@@ -9,6 +9,7 @@ A request has the keys `arguments` (the words of the command line), `folder` (th
 of `kill_plan`) and `output` (the file for everything that the command prints).
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -41,9 +42,10 @@ _PARTIAL_FILE_SUFFIX = ".stereo-framework-part"
 
 def main() -> None:
     """Answer requests until the input ends."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # Programs that run in the background may have to ignore some signals.
-        signal.signal(number, signal.default_int_handler if number == 2 else signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # SIGQUIT would write the memory of the process to a file.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _import_everything()
@@ -57,10 +59,12 @@ def main() -> None:
 
 def _import_everything() -> None:
     """Import the modules, and load the compiled kernels."""
-    import distributed  # noqa: F401
-
     import stereo_framework
     import stereo_framework.cli.main
+
+    # Without this package, no command uses Dask.
+    with contextlib.suppress(ImportError):
+        import distributed  # noqa: F401
 
     stereo_framework.run(WARM_UP, workers=1)
 
@@ -125,8 +129,6 @@ def _watch_places(reach: Callable[[str], None]) -> None:
 
     The place "stage" is reported by a stage of a plug-in, also in other processes.
     """
-    from distributed import Client
-
     import stereo_framework.cli.run  # noqa: F401
     from stereo_framework.datasets import built_in_scenes
     from stereo_framework.kernels.threads import ThreadPool
@@ -144,7 +146,8 @@ def _watch_places(reach: Callable[[str], None]) -> None:
     _report_after(Threads, "submit", report_workers)
     _report_after(OtherProcesses, "submit", report_workers)
     _report_before(ThreadPool, "shutdown", report_workers)
-    _report_before(Client, "close", report_workers)
+    if "distributed" in sys.modules:
+        _report_before(sys.modules["distributed"].Client, "close", report_workers)
 
 
 def _report_after(holder: Any, name: str, report: Callable[[], None]) -> None:

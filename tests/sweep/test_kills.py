@@ -14,7 +14,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import kill_plan
 import pytest
@@ -132,7 +131,6 @@ class CommandServer:
 @pytest.fixture(scope="module")
 def server():
     """Return the program that runs the commands."""
-    pytest.importorskip("distributed", reason="dask.distributed is not installed")
     with contextlib.closing(CommandServer()) as command_server:
         yield command_server
 
@@ -170,7 +168,7 @@ def cluster_address(tmp_path_factory):
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep with one executor, and its results without a disturbance.
+    """A sweep with one executor.
 
     Parameters
     ----------
@@ -179,52 +177,31 @@ class Sweep:
         The folder with the script, the plug-in and the plan.
     options : list of str
         The options that choose the executor.
-    occurrences : dict of str to int
-        Number of occurrences of each place without a disturbance.
-    results : list
-        The numbers of all results without a disturbance.
-    maps : dict of str to bytes
-        The content of each map without a disturbance, by its name.
     """
 
     server: CommandServer
     folder: Path
     options: list[str]
-    occurrences: dict[str, int]
-    results: list[Any]
-    maps: dict[str, bytes]
 
-    def run(self, out: Path, kill: Kill | None = None) -> EndedCommand:
+    def run(self, out: Path, kill: Kill | None = None, *options: str) -> EndedCommand:
         """Run the command with an output folder."""
         kill_plan.prepare(self.folder, kill)
         script = str(self.folder / "script.yaml")
-        arguments = ["run", script, "--out", str(out), "--maps", "--workers", "2", *self.options]
-        return self.server.run(arguments, self.folder)
-
-    def occurrence(self, place: str, moment: str) -> int:
-        """Return the number of an occurrence: the first, a middle or the last one."""
-        last = self.occurrences[place]
-        return {"first": 1, "middle": (1 + last) // 2, "last": last}[moment]
+        arguments = ["run", script, "--out", str(out), "--maps", "--workers", "2"]
+        return self.server.run([*arguments, *self.options, *options], self.folder)
 
 
-def undisturbed_sweep(server, folder, options):
-    """Return a sweep after a run that no signal has ended."""
+def new_sweep(server, folder, options):
+    """Write the files of a sweep to a folder."""
     plugin = Path(kill_plan.__file__).read_text() + STAGE
     (folder / "counting.py").write_text(plugin)
     (folder / "script.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
-    first = Sweep(server, folder, options, {}, [], {})
-    out = folder / "out"
-    command = first.run(out)
-    assert command.status == 0, command.output
-    occurrences = {place: kill_plan.occurrences_of(folder, place) for place in PLACES}
-    assert occurrences["stage"] == occurrences["map"] == occurrences["transaction"] == RUNS
-    assert min(occurrences.values()) >= 3
-    return Sweep(server, folder, options, occurrences, numbers(stored(out)), maps_in(out))
+    return Sweep(server, folder, options)
 
 
 @pytest.fixture(scope="module")
 def sweeps(server, tmp_path_factory, request):
-    """Return a function that returns the sweep of an executor."""
+    """Return a function that returns the sweep with an executor."""
     sweep_of_executor: dict[str, Sweep] = {}
 
     def sweep_with(executor: str) -> Sweep:
@@ -233,15 +210,59 @@ def sweeps(server, tmp_path_factory, request):
             if executor == "dask":
                 options = ["--dask", request.getfixturevalue("cluster_address")]
             folder = tmp_path_factory.mktemp(executor)
-            sweep_of_executor[executor] = undisturbed_sweep(server, folder, options)
+            sweep_of_executor[executor] = new_sweep(server, folder, options)
         return sweep_of_executor[executor]
 
     return sweep_with
 
 
+@dataclass(frozen=True)
+class UndisturbedRun:
+    """A sweep that no signal has ended.
+
+    Parameters
+    ----------
+    out : Path
+        The output folder.
+    occurrences : dict of str to int
+        Number of occurrences of each place.
+    """
+
+    out: Path
+    occurrences: dict[str, int]
+
+    def occurrence(self, place: str, moment: str) -> int:
+        """Return the number of an occurrence: the first, a middle or the last one."""
+        last = self.occurrences[place]
+        return {"first": 1, "middle": (1 + last) // 2, "last": last}[moment]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(sweeps):
+    """Return a sweep in threads that no signal has ended."""
+    sweep = sweeps("thread")
+    out = sweep.folder / "undisturbed"
+    command = sweep.run(out)
+    assert command.status == 0, command.output
+    occurrences = count_occurrences(sweep)
+    assert occurrences["stage"] == occurrences["map"] == occurrences["transaction"] == RUNS
+    assert min(occurrences.values()) >= 3
+    return UndisturbedRun(out, occurrences)
+
+
+def count_occurrences(sweep):
+    """Return how often the last command of a sweep came to each place."""
+    return {place: kill_plan.occurrences_of(sweep.folder, place) for place in PLACES}
+
+
 def maps_in(out):
     """Return the content of all files in the folder of the maps, by their names."""
     return {path.name: path.read_bytes() for path in (out / "maps").iterdir()}
+
+
+def names_in(folder):
+    """Return the names of all files and subfolders of a folder."""
+    return {path.name for path in folder.iterdir()}
 
 
 def count_stored(out, copy):
@@ -259,17 +280,16 @@ def count_stored(out, copy):
         return connection.execute("SELECT count(row) FROM results").fetchone()[0]
 
 
-def assert_complete(sweep, out):
-    """Check that a folder holds the results of the undisturbed sweep, and no more."""
-    assert numbers(stored(out)) == sweep.results
-    assert maps_in(out) == sweep.maps
+def assert_complete(out, undisturbed):
+    """Check that a folder holds the files of the undisturbed sweep, and no others."""
+    assert numbers(stored(out)) == numbers(stored(undisturbed.out))
+    assert maps_in(out) == maps_in(undisturbed.out)
+    assert names_in(out) == names_in(undisturbed.out)
     with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as connection:
         counts = connection.execute(
             "SELECT count(*), count(row), count(DISTINCT place) FROM results"
         ).fetchone()
     assert counts == (RUNS, RUNS, RUNS)
-    names = {path.name for path in out.iterdir()}
-    assert names == {path.name for path in (sweep.folder / "out").iterdir()}
 
 
 # --- tests ----------------------------------------------------------------------------
@@ -289,19 +309,23 @@ def cases():
     return parameters
 
 
+def status_after(number):
+    """Return the exit status of a command that a signal has ended."""
+    return 128 + number if number in HANDLED_SIGNALS else -number
+
+
 @pytest.mark.parametrize(("executor", "place", "number", "moment"), cases())
 def test_killed_command_continues_to_equal_results(
-    executor, place, number, moment, sweeps, tmp_path
+    executor, place, number, moment, sweeps, undisturbed, tmp_path
 ):
     """The same command computes exactly the results that were not stored."""
     sweep = sweeps(executor)
     out = tmp_path / "out"
-    kill = Kill(place, sweep.occurrence(place, moment), number)
+    kill = Kill(place, undisturbed.occurrence(place, moment), number)
     killed = sweep.run(out, kill)
     assert kill_plan.was_sent(sweep.folder), killed.output
     assert "Traceback" not in killed.output
-    expected_status = 128 + number if number in HANDLED_SIGNALS else -number
-    assert killed.status == expected_status, killed.output
+    assert killed.status == status_after(number), killed.output
     stored_before = count_stored(out, tmp_path / "copy")
 
     resumed = sweep.run(out)
@@ -310,7 +334,17 @@ def test_killed_command_continues_to_equal_results(
     if executor == "thread":
         # The workers of other executors may live longer than the killed command.
         assert kill_plan.occurrences_of(sweep.folder, "stage") == RUNS - stored_before
-    assert_complete(sweep, out)
+    assert_complete(out, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["process", "dask"])
+def test_all_executors_come_equally_often_to_each_place(executor, sweeps, undisturbed, tmp_path):
+    """The occurrences of a command with threads are also those of other executors."""
+    sweep = sweeps(executor)
+    assert sweep.run(tmp_path / "out").status == 0
+    assert count_occurrences(sweep) == undisturbed.occurrences
+    assert_complete(tmp_path / "out", undisturbed)
 
 
 @pytest.mark.slow
@@ -318,16 +352,42 @@ def test_killed_command_continues_to_equal_results(
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 @pytest.mark.parametrize("executor", ["process", "dask"])
 def test_command_computes_the_batch_of_a_killed_worker_again(
-    executor, number, moment, sweeps, tmp_path
+    executor, number, moment, sweeps, undisturbed, tmp_path
 ):
     """A command survives the death of a worker, and no result is missing."""
     sweep = sweeps(executor)
     out = tmp_path / "out"
-    kill = Kill("stage", sweep.occurrence("stage", moment), number, ends_worker=True)
+    kill = Kill("stage", undisturbed.occurrence("stage", moment), number, ends_worker=True)
     command = sweep.run(out, kill)
     assert kill_plan.was_sent(sweep.folder), command.output
     assert "Traceback" not in command.output
     assert command.status == 0, command.output
-    assert_complete(sweep, out)
+    assert_complete(out, undisturbed)
     assert sweep.run(out).status == 0
     assert kill_plan.occurrences_of(sweep.folder, "transaction") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_killed_command_writes_its_report_later(number, sweeps, undisturbed, tmp_path):
+    """The same command writes a report of which one half was written before."""
+    sweep = sweeps("thread")
+    first = tmp_path / "first"
+    shutil.copytree(undisturbed.out, first)
+    assert sweep.run(first, None, "--report").status == 0
+    # The report is the last file that the command writes.
+    kill = Kill("file", kill_plan.occurrences_of(sweep.folder, "file"), number)
+
+    out = tmp_path / "out"
+    shutil.copytree(undisturbed.out, out)
+    killed = sweep.run(out, kill, "--report")
+    assert kill_plan.was_sent(sweep.folder), killed.output
+    assert killed.status == status_after(number), killed.output
+    assert not (out / "report.html").exists()
+
+    resumed = sweep.run(out, None, "--report")
+    assert resumed.status == 0, resumed.output
+    assert (out / "report.html").is_file()
+    assert kill_plan.occurrences_of(sweep.folder, "transaction") == 0
+    assert numbers(stored(out)) == numbers(stored(undisturbed.out))
+    assert maps_in(out) == maps_in(undisturbed.out)
