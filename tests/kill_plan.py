@@ -1,8 +1,9 @@
 """Plans of the tests that kill commands: which signal is sent at which place.
 
-A command and its workers share a folder. Whenever a process comes to a place at which
-it could be killed, it counts the occurrence there. The process sends the signal if the
-plan names this occurrence. No timer is involved, so each kill can be repeated.
+A command and its workers share a folder with the plan. Whenever a process comes to a
+place at which it could be killed, it counts the occurrence there. The process sends the
+signal if the plan names this occurrence. No timer is involved, so each kill can be
+repeated.
 """
 
 import contextlib
@@ -12,7 +13,9 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-_PLAN = "plan.json"
+# A file with an ending would become a part of the identity of a plug-in that contains
+# this source, because the source names the file.
+_PLAN = "plan"
 _SENT = "sent"
 _COMMAND = "command"
 _OCCURRENCES = "occurrences"

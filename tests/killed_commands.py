@@ -12,6 +12,7 @@ of `kill_plan`) and `output` (the file for everything that the command prints).
 import contextlib
 import functools
 import json
+import multiprocessing
 import os
 import resource
 import signal
@@ -19,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,14 +28,6 @@ import kill_plan
 
 TIMED_OUT = "timed out"
 """Exit status of a command that did not end."""
-
-WARM_UP = {
-    "scenes": ["synthetic/large-60x60x16"],
-    "matching_cost": "absolute_difference",
-    "aggregation": ["box"],
-    "optimization": "winner_take_all",
-}
-"""A script that loads the kernels that the killed commands use."""
 
 _TIMEOUT = 180
 _CHECK_SECONDS = 0.01
@@ -58,15 +52,27 @@ def main() -> None:
 
 
 def _import_everything() -> None:
-    """Import the modules, and load the compiled kernels."""
-    import stereo_framework
-    import stereo_framework.cli.main
+    """Import the modules, and load the compiled kernels.
+
+    Worker processes are forked, too, by a process that has imported the same modules.
+    Otherwise their imports would take most of the time of the tests.
+    """
+    import warm_kernels  # noqa: F401
 
     # Without this package, no command uses Dask.
     with contextlib.suppress(ImportError):
         import distributed  # noqa: F401
 
-    stereo_framework.run(WARM_UP, workers=1)
+    from stereo_framework.sweep import processes
+
+    # The process that forks the workers imports this module by its name.
+    search_path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, search_path))
+    multiprocessing.set_forkserver_preload(["warm_kernels"])
+    forkserver.ensure_running()
+    # A command is not the parent of this process, so it cannot check whether it runs.
+    forkserver._forkserver.ensure_running = lambda: None
+    processes._SPAWNING = multiprocessing.get_context("forkserver")
 
 
 def _run(request: dict[str, Any]) -> int | str:

@@ -34,7 +34,7 @@ def counted(disparity):
 '''
 """The stage of the plug-in, which follows the source of `kill_plan`.
 
-If the plug-in imported `kill_plan`, its installed packages would be searched for it.
+If the plug-in imported `kill_plan`, all installed packages would be searched for it.
 """
 
 SCRIPT = {
