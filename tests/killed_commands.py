@@ -69,9 +69,6 @@ def _import_everything() -> None:
     search_path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, search_path))
     multiprocessing.set_forkserver_preload(["warm_kernels"])
-    forkserver.ensure_running()
-    # A command is not the parent of this process, so it cannot check whether it runs.
-    forkserver._forkserver.ensure_running = lambda: None
     processes._SPAWNING = multiprocessing.get_context("forkserver")
 
 
@@ -80,6 +77,9 @@ def _run(request: dict[str, Any]) -> int | str:
 
     The status is negative if a signal has ended the process.
     """
+    # The process that forks the workers ends if a command is killed while it requests a
+    # worker. Then this call starts the process again.
+    forkserver.ensure_running()
     process_id = os.fork()
     if process_id == 0:
         _run_here(**request)
@@ -98,6 +98,8 @@ def _run_here(arguments: list[str], folder: str, output: str) -> None:
     """Run a command in this process, and end the process."""
     from stereo_framework.__main__ import main as command
 
+    # Only the parent of the process that forks the workers can check whether it runs.
+    forkserver._forkserver.ensure_running = lambda: None
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)

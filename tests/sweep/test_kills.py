@@ -142,6 +142,9 @@ from distributed import LocalCluster
 if __name__ == "__main__":
     options = {"dashboard_address": None, "silence_logs": 50}
     with LocalCluster(processes=True, n_workers=2, threads_per_worker=1, **options) as cluster:
+        # Dask starts no other worker in place of one that SIGINT or SIGTERM has ended,
+        # unless the number of workers is adapted.
+        cluster.adapt(minimum=2, maximum=2, interval="500ms")
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
