@@ -77,9 +77,7 @@ def _run(request: dict[str, Any]) -> int | str:
 
     The status is negative if a signal has ended the process.
     """
-    # The process that forks the workers ends if a command is killed while it requests a
-    # worker. Then this call starts the process again.
-    forkserver.ensure_running()
+    _restart_fork_server()
     process_id = os.fork()
     if process_id == 0:
         _run_here(**request)
@@ -92,6 +90,23 @@ def _run(request: dict[str, Any]) -> int | str:
     os.kill(process_id, signal.SIGKILL)
     os.waitpid(process_id, 0)
     return TIMED_OUT
+
+
+def _restart_fork_server() -> None:
+    """Start the process that forks the workers again, if it does not run.
+
+    The process ends if a command is killed while it requests a worker. This may happen
+    some time after the command has ended. Therefore a worker is requested here, too.
+    """
+    while True:
+        forkserver.ensure_running()
+        worker = multiprocessing.get_context("forkserver").Process(target=int)
+        with contextlib.suppress(OSError, EOFError):
+            worker.start()
+            worker.join()
+            if worker.exitcode == 0:
+                return
+        time.sleep(_CHECK_SECONDS)
 
 
 def _run_here(arguments: list[str], folder: str, output: str) -> None:
