@@ -321,7 +321,7 @@ def status_after(number):
 def test_killed_command_continues_to_equal_results(
     executor, place, number, moment, sweeps, undisturbed, tmp_path
 ):
-    """The same command computes exactly the results that were not stored."""
+    """Compute exactly the results that were not stored before the signal."""
     sweep = sweeps(executor)
     out = tmp_path / "out"
     kill = Kill(place, undisturbed.occurrence(place, moment), number)
@@ -343,7 +343,7 @@ def test_killed_command_continues_to_equal_results(
 @pytest.mark.slow
 @pytest.mark.parametrize("executor", ["process", "dask"])
 def test_all_executors_come_equally_often_to_each_place(executor, sweeps, undisturbed, tmp_path):
-    """The occurrences of a command with threads are also those of other executors."""
+    """Compare the occurrences of each place with those of a command with threads."""
     sweep = sweeps(executor)
     assert sweep.run(tmp_path / "out").status == 0
     assert count_occurrences(sweep) == undisturbed.occurrences
@@ -357,7 +357,7 @@ def test_all_executors_come_equally_often_to_each_place(executor, sweeps, undist
 def test_command_computes_the_batch_of_a_killed_worker_again(
     executor, number, moment, sweeps, undisturbed, tmp_path
 ):
-    """A command survives the death of a worker, and no result is missing."""
+    """Compute all results in one command although a worker dies."""
     sweep = sweeps(executor)
     out = tmp_path / "out"
     kill = Kill("stage", undisturbed.occurrence("stage", moment), number, ends_worker=True)
@@ -373,7 +373,7 @@ def test_command_computes_the_batch_of_a_killed_worker_again(
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_killed_command_writes_its_report_later(number, sweeps, undisturbed, tmp_path):
-    """The same command writes a report of which one half was written before."""
+    """Write a report of which one half was written before the signal."""
     sweep = sweeps("thread")
     first = tmp_path / "first"
     shutil.copytree(undisturbed.out, first)
