@@ -226,10 +226,17 @@ def check_not_linked(path: PathLike) -> None:
         raise DataError(message)
 
 
-def remove_partial_files(folder: PathLike) -> None:
-    """Remove the temporary files of killed processes from a folder.
+def remove_partial_files(folder: PathLike, *, min_age: float = _PARTIAL_FILE_LIFETIME) -> None:
+    """Remove the temporary files of killed processes from a folder and its subfolders.
 
-    Temporary files from the last hour stay, because another process may still use them.
+    Parameters
+    ----------
+    folder : path-like
+        Folder to search.
+    min_age : float
+        Minimum age of the files that are removed, in seconds. By default, files from
+        the last hour stay, because another process may still write them. Use 0 if a
+        lock keeps all other processes from writing to the folder.
     """
     for subfolder, _, names in os.walk(folder):
         for name in names:
@@ -238,7 +245,9 @@ def remove_partial_files(folder: PathLike) -> None:
             partial_file = Path(subfolder, name)
             # Another process may remove the same file in the meantime.
             with contextlib.suppress(OSError):
-                if time.time() - partial_file.lstat().st_mtime > _PARTIAL_FILE_LIFETIME:
+                # The clock of a file server may be ahead of the clock of this machine.
+                age = max(0, time.time() - partial_file.lstat().st_mtime)
+                if age >= min_age:
                     partial_file.unlink()
 
 

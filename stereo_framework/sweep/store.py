@@ -36,6 +36,7 @@ from stereo_framework.io import (
     write_disparity,
     write_pfm,
 )
+from stereo_framework.io.output_folders import MAPS
 from stereo_framework.script import Script
 from stereo_framework.script.include import RESOLVED
 from stereo_framework.sweep.database import (
@@ -168,6 +169,10 @@ class Store:
             raise second_writer_error(folder, LOCK) from None
         self._lock_identity = file_identity(self.folder / LOCK)
         remove_partial_files(self.folder)
+        # Other commands write reports to the folder without the lock, but only the
+        # process that holds the lock writes maps. An incomplete map is therefore left
+        # over from a process that was killed.
+        remove_partial_files(self.folder / MAPS, min_age=0)
         return self._stack.enter_context(opened_to_write(self.folder / FILE, self._name))
 
     def _open_to_read(self, folder: Path) -> Database:
@@ -289,7 +294,7 @@ class Store:
         first = results[0]
         if first.map is not None or first.disparity is None:
             return list(results)
-        path = self.folder / "maps" / f"{map_stem(first)}.pfm"
+        path = self.folder / MAPS / f"{map_stem(first)}.pfm"
         write_disparity(path, first.disparity)
         for name, confidence in first.confidence.items():
             write_pfm(confidence_file(path, name), confidence)
