@@ -343,7 +343,7 @@ def test_killed_command_continues_to_equal_results(
 @pytest.mark.slow
 @pytest.mark.parametrize("executor", ["process", "dask"])
 def test_all_executors_come_equally_often_to_each_place(executor, sweeps, undisturbed, tmp_path):
-    """Compare the occurrences of each place with those of a command with threads."""
+    """Count the occurrences of each place, and compare them with threads."""
     sweep = sweeps(executor)
     assert sweep.run(tmp_path / "out").status == 0
     assert count_occurrences(sweep) == undisturbed.occurrences
