@@ -16,8 +16,9 @@ import site_pages
 import yaml
 
 import stereo_framework
+from stereo_framework.core import reached_sources
 from stereo_framework.core.slots import SLOTS
-from stereo_framework.sweep import identity
+from stereo_framework.sweep import code_identity, pseudo_truth
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -99,14 +100,12 @@ def with_braces_expanded(pattern: str) -> Iterator[str]:
 
 
 def identities() -> Names:
-    """Return what identities of runs leave out, and the exceptions."""
-    included = project()["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    for name in identity._NOT_COMPUTING:
-        inside_wheel = any(target.startswith(of_package(name)) for target in included.values())
-        yield name if inside_wheel else of_package(name)
-    for file in identity._COMPUTING_FILES:
-        yield f"{PACKAGE}/{file}"
-    yield f"configs/{identity._REFERENCE_SCRIPT}"
+    """Return the modules and files that the identities of runs name."""
+    modules = (*code_identity._ENGINE, *code_identity._EVALUATOR)
+    for module in (*modules, code_identity._REGISTERED_READERS):
+        yield module.replace(".", "/")
+    yield f"{PACKAGE}/{reached_sources._TABLE_OF_PROTOCOLS}"
+    yield f"configs/{pseudo_truth.SCRIPT}.yaml"
 
 
 def layers() -> Names:
@@ -252,7 +251,7 @@ def dotted_names() -> Names:
 
 
 PLACES = (
-    Place("sweep/identity.py, parts of identities", identities),
+    Place("sweep/code_identity.py, parts of identities", identities),
     Place("pyproject.toml, layers of imports", layers, packages),
     Place("pyproject.toml, files of the wheel", built_files),
     Place("pyproject.toml, files that are checked", checked_files),
@@ -324,5 +323,5 @@ def test_a_renamed_package_is_noticed(package):
         assert "renamed" in missing_packages(place, packages_among(paths))
     if package in SLOTS:
         assert {"__init__.py, _ROOMS", "mkdocs.yml, pages of stages"} <= wrong_places
-    if package in identity._NOT_COMPUTING:
-        assert "sweep/identity.py, parts of identities" in wrong_places
+    if package in ("engine", "evaluation", "io"):
+        assert "sweep/code_identity.py, parts of identities" in wrong_places

@@ -73,7 +73,10 @@ def checked(**expected: str) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def with_check(*arguments: Any, **keyword_arguments: Any) -> Any:
-            return function(*check.positional(arguments), **check.by_name(keyword_arguments))
+            checked_arguments = check.positional(arguments)
+            if not keyword_arguments:
+                return function(*checked_arguments)
+            return function(*checked_arguments, **check.by_name(keyword_arguments))
 
         return typing.cast(F, with_check)
 
@@ -202,7 +205,7 @@ class _Check:
         annotation = self._annotations.get(name, Any)
         # Comparing the classes is faster than the complete check. A float may still be
         # infinite or NaN.
-        if type(value) is annotation and annotation is not float:
+        if annotation is Any or (type(value) is annotation and annotation is not float):
             return value
         try:
             return fit_value(annotation, value, name)

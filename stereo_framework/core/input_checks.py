@@ -671,6 +671,9 @@ def check_sizes(function: str, **arrays: NDArray) -> None:
     DataError
         The sizes differ, or an array is a NumPy masked array.
     """
+    sizes = {array.shape[:2] for array in arrays.values()}
+    if len(sizes) == 1 and all(type(array) is np.ndarray for array in arrays.values()):
+        return
     for name, array in arrays.items():
         if isinstance(array, np.ma.MaskedArray):
             message = (

@@ -92,6 +92,10 @@ _ALL_DATA = frozenset().union(*(slot.may_name.union(*slot.must_name) for slot in
 """Names of the data that stages of at least one slot can get."""
 
 
+_IMMUTABLE = (bool, int, float, str, type(None))
+"""Types of parameter values that a stage cannot change."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
     """A stage with parameter values. Create a step with the function `step`.
@@ -542,7 +546,7 @@ class Step:
         check_result : callable, optional
             Function that checks the results of the inner steps.
         """
-        arguments = {}
+        arguments: dict[str, Any] = {}
         for name, value in self.parameters.items():
             # The function of the stage does not take the parameters in `FACTORS`.
             if name not in self.stage.parameters:
@@ -555,6 +559,8 @@ class Step:
                     data_of_outer=data,
                     check_result=check_result,
                 )
+            elif isinstance(value, _IMMUTABLE):
+                arguments[name] = value
             else:
                 # A stage may change a list that it gets as an argument. Therefore, the
                 # stage gets a copy of the list.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -183,7 +184,7 @@ class Pipeline:
             stages += step.walk(address)
         return tuple(stages)
 
-    @functools.cached_property
+    @property
     def reads_frames(self) -> bool:
         """Return whether a stage of the method or of an auxiliary method reads frames.
 
@@ -230,15 +231,15 @@ class Pipeline:
     @functools.cached_property
     def plan(self) -> tuple[PlannedStep, ...]:
         """All steps that run for the method, in the order of execution."""
-        return tuple(planned_step for _, planned_step in self.addressed_plan)
+        return tuple(planned_step for _, planned_step in plan_with_addresses(self))
 
     @functools.cached_property
-    def addressed_plan(self) -> tuple[tuple[str, PlannedStep], ...]:
-        """All steps that run for the method, each with its address.
+    def addresses_in_plan(self) -> tuple[str, ...]:
+        """Address of each step of the plan.
 
         The address is the key of the run time of the step in an estimate.
         """
-        return tuple(plan_with_addresses(self))
+        return tuple(address for address, _ in plan_with_addresses(self))
 
     def cost_of_pairs(self, pair: Pair) -> CostOfPairs:
         """Return the matching cost of the method as a function of a pair of images.
@@ -373,7 +374,8 @@ def _with_addresses(steps: Sequence[Step], prefix: str = "") -> tuple[tuple[str,
             # step in the slot.
             last_part = step.stage.name if names.count(step.name) == 1 else number
             address = f"{address}.{last_part}"
-        addressed_steps.append((address, step))
+        # Thousands of settings have the same addresses.
+        addressed_steps.append((sys.intern(address), step))
     return tuple(addressed_steps)
 
 

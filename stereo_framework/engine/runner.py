@@ -585,7 +585,7 @@ class PipelineRunner:
         """Create the estimate of a pipeline from the data after the last step."""
         states = list(reversed(self.plans.needs_of(pipeline.plan)))
         reports = [self.reports[state] for state in states if state in self.reports]
-        addresses = [address for address, _ in pipeline.addressed_plan]
+        addresses = pipeline.addresses_in_plan
 
         seconds: dict[str, float] = {}
         for state in states:

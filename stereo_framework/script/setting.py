@@ -3,7 +3,6 @@
 A setting is a method of a script with one combination of the swept values.
 """
 
-import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ Tables leave such cells empty.
 """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Setting:
     """One setting of a script, for any scene.
 
@@ -63,7 +62,7 @@ class Setting:
         """Swept values, by address."""
         return dict(zip(self.swept, self.values, strict=True))
 
-    @functools.cached_property
+    @property
     def parameters(self) -> dict[str, Any]:
         """All values that decide the disparity map, with default values, by address.
 

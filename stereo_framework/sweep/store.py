@@ -310,8 +310,8 @@ class Store:
     def runs(self) -> set[str]:
         """Return the ids of all runs with results."""
         keys = self._read("key", "row IS NOT NULL")
-        with _damaged_file_errors(self._name):
-            return {from_json(key)[0] for [key] in keys}
+        # A key is a JSON list that begins with the id, see `result_key`.
+        return {str(key).partition(",")[0].strip('["') for [key] in keys}
 
     def of_run(self, run: str) -> list[Result]:
         """Return the results of one run under all protocols.

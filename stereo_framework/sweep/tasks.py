@@ -57,7 +57,7 @@ class StageFiles:
     digest: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """A setting on a scene, which is still to be computed.
 
@@ -92,7 +92,7 @@ class Task:
     duplicate_index: int = 0
     files: tuple[StageFiles, ...] = ()
 
-    @functools.cached_property
+    @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the task's results, one for each protocol."""
         method, repetition = self.setting.method, str(self.duplicate_index)

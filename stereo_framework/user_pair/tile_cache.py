@@ -68,9 +68,9 @@ def _digest(method: Pipeline, pair: Pair) -> str:
     """Return the name under which the estimate of a pair is stored.
 
     The name depends on the code of the method's stages, and on the content of the files
-    that these stages use.
+    that these stages use. Stages that the running program defines count by their names.
     """
-    code = CodeReader().matching_digest(method)
+    code = CodeReader(in_memory=False).matching_digest(method)
     files = {address: files_digest(paths) for address, paths in method.files().items()}
     return content_digest([code, repr(method.stages()), files, pair], {}).hex()[:32]
 

@@ -104,7 +104,8 @@ def test_the_lock_is_no_database(folder, writes, tmp_path):
     journal_with_super_journal(folder / "writer.lock", thesis)
     lock_content = (folder / "writer.lock").read_bytes()
     for words in writes:
-        assert call(*words).exit_code == 0
+        result = call(*words)
+        assert result.exit_code == 0, result.output
     assert thesis.read_text() == "my thesis"
     assert (folder / "writer.lock").read_bytes() == lock_content
 

@@ -49,7 +49,8 @@ def test_scenes_of_the_user_are_those_of_methods_without_own_scenes(small_scenes
     assert runs_of(script, scenes=[OCCLUSIONS]) == [(OCCLUSIONS, "all"), (OCCLUSIONS, "own")]
     assert runs_of(script, scenes=[PLANES]) == [(PLANES, "all")]
     only_own = window(methods={"own": {"scenes": OCCLUSIONS}})
-    with pytest.raises(ScriptError, match="no method runs on synthetic/planes, because each has"):
+    message = "no method runs on synthetic/planes, because the script restricts each method"
+    with pytest.raises(ScriptError, match=message):
         runs_of(only_own, scenes=[PLANES])
 
 
