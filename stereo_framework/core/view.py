@@ -588,12 +588,32 @@ def _map_parts(path: str, value: Any, change: Callable[[str, NDArray], NDArray])
             new_part = _map_parts(f"{path}.{name}", part, change)
             if new_part is not part:
                 changes[name] = new_part
-        return replace(value, **changes) if changes else value
+        return _with_parts(value, changes) if changes else value
     if isinstance(value, Mapping):
         return {key: _map_parts(f"{path}[{key!r}]", item, change) for key, item in value.items()}
     if type(value) is tuple:
         return tuple([_map_parts(f"{path}[{i}]", item, change) for i, item in enumerate(value)])
     return value
+
+
+def _with_parts(value: T, parts: Mapping[str, Any]) -> T:
+    """Return a copy of an object with other parts, which are not checked again.
+
+    A sweep over small images would otherwise spend much of its time on these checks.
+
+    Parameters
+    ----------
+    value : object
+        Instance of a class in `_CLASSES_WITH_ARRAYS`.
+    parts : mapping of str to object
+        New values of attributes, by name.
+    """
+    if hasattr(value, "__post_init__"):
+        changed: T = replace(value, **parts)  # type: ignore[type-var]
+        return changed
+    copied: T = object.__new__(type(value))
+    vars(copied).update(vars(value), **parts)
+    return copied
 
 
 report_attributes_of_module(__name__)

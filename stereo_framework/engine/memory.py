@@ -125,6 +125,39 @@ def peak_memory(
     return MemoryPeak(size, rehearsal.peak.stage)
 
 
+def memory_bound(
+    pipelines: Sequence[Pipeline], shape: tuple[int, ...], search: SearchRange
+) -> float:
+    """Return an upper bound of the estimate of `peak_memory`, in bytes.
+
+    The bound takes much less time to compute. It is infinite if a method has a scheme,
+    auxiliary methods, a stage of a plug-in, or a stage that reads other frames.
+
+    Parameters
+    ----------
+    pipelines : sequence of Pipeline
+    shape : (rows, columns)
+    search : SearchRange
+    """
+    number_of_steps = 0
+    largest_number = max(_VOLUMES_OF_STRIP, _VOLUMES_OF_SUM)
+    for pipeline in pipelines:
+        if pipeline.auxiliary:
+            return math.inf
+        for step in pipeline.steps:
+            stage = step.stage
+            if stage.slot == "scheme" or not stage.is_built_in or step.inner_steps:
+                return math.inf
+            if "frames" in stage.data:
+                return math.inf
+            number_of_steps += 1
+            largest_number = max(largest_number, _volumes_of_stage(step))
+    # Each step makes at most one cost volume for each of the two images. A view holds
+    # at most three further cost volumes.
+    number_of_volumes = 2 * number_of_steps + 3 + largest_number
+    return _BYTES_OF_CELL * math.prod(shape[:2]) * search.levels * number_of_volumes
+
+
 def _bytes_of_frames(
     pipelines: Sequence[Pipeline], shape: tuple[int, ...], frames: FramesInMemory
 ) -> int:

@@ -168,9 +168,8 @@ def statistics_of(
     }
     if whole and scene.truth is not None:
         seen["map"] = {"": whole}
-        seen["region"] = {
-            name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks
-        }
+        regions = [name for name in protocol.regions if name in masks]
+        seen["region"] = {name: _within(whole, masks[name]) for name in regions}
         limited = within_truth_limit(scene, protocol)
         if "matches" in kinds and limited is not None:
             seen["matches"] = {
@@ -187,6 +186,11 @@ def statistics_of(
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
     return statistics | {"fraction_matched": fraction_matched(given, masks["all"])}
+
+
+def _within(whole: Region, mask: Mask) -> Region:
+    """Return the part of a disparity map that lies in a region."""
+    return Region(whole.disparity, whole.truth, mask, whole.given, whole.calibration)
 
 
 def predictions(

@@ -1,5 +1,6 @@
 """Warnings about maps that look wrong: wrong scales, signs or views, and markers."""
 
+import inspect
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,6 +121,13 @@ def find_reading_errors(
     return lines
 
 
+reading_errors_of_map = inspect.unwrap(find_reading_errors)
+"""The function `find_reading_errors` without the checks of its arguments.
+
+A sweep calls it for each disparity map.
+"""
+
+
 def _markers_of_truth(scene: Scene, remedies: Remedies) -> list[str]:
     """Report probable markers of the ground truth of a scene."""
     truth = scene.truth
@@ -215,10 +223,9 @@ def _by_range(
 def _by_truth(
     disparity: Disparity, scene: Scene, truth: Disparity, remedies: Remedies
 ) -> list[str]:
-    # Small disparities prove nothing: estimates that are scaled down far enough would agree with all of them.
     step = max(1, disparity.shape[0] // _ROWS)
     disparity, truth = disparity[::step], truth[::step]
-    both = np.isfinite(disparity) & (np.abs(truth) > 2)
+    both = np.isfinite(disparity) & _is_telling(truth)
     if not both.any():
         return []
     estimate, true = disparity[both].astype(np.float64), truth[both].astype(np.float64)
@@ -226,7 +233,7 @@ def _by_truth(
     def share(scale: float) -> float:
         return float(np.mean(np.abs(estimate / scale - true) <= 1))
 
-    as_it_is, there = share(1), _of_other_view(disparity, scene, truth, both)
+    as_it_is, there = share(1), _of_other_view(disparity, scene, truth)
     # On eight scenes the match frame's truth gives 0.28 to 0.53, the reference frame's and real estimates of it always more than 1.
     if there > 0.5 and 1 - there < _FEWER * (1 - as_it_is):
         return [
@@ -255,19 +262,68 @@ def _by_truth(
     ]
 
 
-def _of_other_view(
-    disparity: Disparity, scene: Scene, truth: Disparity, mask: NDArray[np.bool_]
-) -> float:
-    """The share of the true disparities that the map holds at the places where the match frame shows these pixels."""
-    rows, columns = np.nonzero(mask)
-    true = truth[mask]
-    places = np.rint(columns - scene.direction * true)
+def _of_other_view(disparity: Disparity, scene: Scene, truth: Disparity) -> float:
+    """Return the share of true disparities that the map holds in the match frame.
+
+    A map of the other view has these disparities at the places where the match frame
+    shows the pixels.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Examined rows of the map and of the ground truth. Pixels without an estimate, or
+        with a small true disparity, do not count.
+    scene : Scene
+        Scene of the ground truth.
+    """
+    pixels = kept(scene, ("other view", len(truth)), lambda: _pixels_of_other_view(scene, truth))
+    is_estimated = np.isfinite(disparity[pixels.rows, pixels.columns])
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(disparity[pixels.rows, pixels.places] - pixels.true_disparities)
+    is_there = errors[is_estimated] <= 1
+    return float(is_there.mean()) if is_there.size else 0.0
+
+
+@dataclass(frozen=True)
+class _PixelsOfOtherView:
+    """Pixels with ground truth, and their places in the match frame.
+
+    Parameters
+    ----------
+    rows, columns : ndarray, int64
+        Pixels of the reference frame.
+    places : ndarray, int64
+        Columns of the pixels in the match frame.
+    true_disparities : ndarray, float32
+        True disparities of the pixels.
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    places: NDArray[np.int64]
+    true_disparities: NDArray[np.float32]
+
+
+def _pixels_of_other_view(scene: Scene, truth: Disparity) -> _PixelsOfOtherView:
+    """Find the pixels with ground truth that the match frame contains."""
+    rows, columns = np.nonzero(_is_telling(truth))
+    true_disparities = truth[rows, columns]
+    places = np.rint(columns - scene.direction * true_disparities)
     # A marker such as the largest float is a place that no integer can hold.
     inside = (places >= 0) & (places < truth.shape[1])
-    places_inside = places[inside].astype(np.int64)
-    with np.errstate(invalid="ignore"):
-        is_there = np.abs(disparity[rows[inside], places_inside] - true[inside]) <= 1
-    return float(is_there.mean()) if is_there.size else 0.0
+    return _PixelsOfOtherView(
+        rows[inside], columns[inside], places[inside].astype(np.int64), true_disparities[inside]
+    )
+
+
+def _is_telling(truth: Disparity) -> NDArray[np.bool_]:
+    """Return the pixels whose true disparity is known and not small.
+
+    Small disparities prove nothing: estimates that are scaled down far enough would
+    agree with all of them.
+    """
+    is_telling: NDArray[np.bool_] = np.abs(truth) > 2
+    return is_telling
 
 
 def _wrong(scale: float) -> str:

@@ -5,13 +5,16 @@ from collections.abc import Iterable
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.step import describe_stage_error
-from stereo_framework.engine.memory import FramesInMemory, peak_memory
+from stereo_framework.engine.memory import FramesInMemory, memory_bound, peak_memory
 from stereo_framework.engine.tiling import refusal
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.sweep.batches import Batch
 
 _SHARE_OF_FREE_MEMORY = 0.8
 """Share of the free memory of this machine that a sweep uses by default."""
+
+_MIN_BATCHES_WITHIN_LIMIT = 16
+"""Number of batches that must fit into memory if only their upper bound is known."""
 
 
 class BatchRefusedError(Exception):
@@ -52,6 +55,10 @@ class MemoryBudget:
         search = batch[0].search
         shape = scene.reference.shape[:2]
         pipelines = [task.setting.pipeline for task in batch]
+        # Most batches of large sweeps are small, so an upper bound is enough.
+        bound = memory_bound(pipelines, shape, search)
+        if bound <= self.limit / _MIN_BATCHES_WITHIN_LIMIT:
+            return int(bound)
         frames = FramesInMemory.of(len(scene.frames) - 2, scene.reference)
         try:
             peak = peak_memory(pipelines, shape, search, frames=frames)

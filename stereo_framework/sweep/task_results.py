@@ -13,7 +13,7 @@ from stereo_framework.core.scene import Disparity
 from stereo_framework.core.step import describe_stage_error
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.evaluation.evaluate import statistics_of
-from stereo_framework.evaluation.sanity import Remedies, find_reading_errors
+from stereo_framework.evaluation.sanity import Remedies, reading_errors_of_map
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.batches import Batch
@@ -292,7 +292,7 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
             disparity_scale = step.parameters.get("disparity_scale") or 1.0
             scale = disparity_scale * step.parameters.get("sign", 1)
     remedies = Remedies(disparity_map=instruction, map_scale=scale)
-    return find_reading_errors(
+    return reading_errors_of_map(
         disparity, task.scene, task.search, is_external=is_external, remedies=remedies
     )
 

@@ -9,10 +9,12 @@ import pytest
 
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box, diffusion
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.core.package_files import package_folder
+from stereo_framework.engine.memory import memory_bound, peak_memory
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
+from stereo_framework.script import load
 from stereo_framework.smoothness import potts
 
 # --- measured memory ------------------------------------------------------------------
@@ -154,3 +156,33 @@ def test_peak_memory_depends_on_the_volumes_that_are_in_memory_at_the_same_time(
         aggregation = step(diffusion, iterations=count)
         diffusion_methods.append(Pipeline([absolute_difference, aggregation, winner_take_all]))
     assert peak_memory(diffusion_methods, shape, search).size == 6 * volume_bytes
+
+
+# --- upper bounds ---------------------------------------------------------------------
+
+METHOD_NAMES = sorted(path.stem for path in package_folder().glob("methods/*.yaml"))
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+@pytest.mark.parametrize("shape", [(24, 32), (300, 400)])
+def test_the_bound_of_the_memory_is_not_below_the_estimate(name, shape):
+    pipelines = [setting.pipeline for setting in load(f"methods/{name}").settings]
+    search = SearchRange(0, 15)
+    for number in (1, 3):
+        methods = [*pipelines * number, Pipeline(["census", "box", "winner_take_all", "median"])]
+        bound = memory_bound(methods, shape, search)
+        assert bound >= peak_memory(methods, shape, search).size
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Pipeline(["census", "winner_take_all"], {"robust": Pipeline(["rank", "winner_take_all"])}),
+        Pipeline(["census", "winner_take_all", step("tiles", tile_size=100)]),
+        Pipeline(["multi_baseline", "winner_take_all"]),
+        Pipeline(["census", "cross_scale", "winner_take_all"]),
+    ],
+    ids=["auxiliary method", "scheme", "frames", "inner stage"],
+)
+def test_methods_of_unknown_size_have_no_bound(method):
+    assert memory_bound([method], (24, 32), SearchRange(0, 15)) == math.inf

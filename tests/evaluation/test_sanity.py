@@ -132,6 +132,6 @@ def test_exactly_three_percent_of_one_value_outside_the_range_are_reported():
 def test_the_other_view_agrees_at_errors_of_exactly_one_pixel_up_to_its_border(direction, values):
     truth = np.full((1, 8), 4, np.float32)
     scene = make_scene(truth, positions=(0, 1) if direction > 0 else (1, 0))
-    share = _of_other_view(np.float32([values]), scene, truth, np.ones((1, 8), bool))
+    share = _of_other_view(np.float32([values]), scene, truth)
     # Four pixels of the target image show the truth; their errors are 1, -1, 1 and 2.
     assert share == 0.75
