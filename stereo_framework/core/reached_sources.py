@@ -294,7 +294,7 @@ def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
 
 
 def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and digests of the data files that a file of a user names.
+    """Yield the names and digests of the data files that a plug-in names.
 
     Names of data files start at the folder of the file. They may lead through folders
     that the source names too, as in ``Path(__file__).parent / "data" / "x.npy"``.

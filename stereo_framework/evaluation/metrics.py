@@ -153,20 +153,22 @@ class Metric:
             return {name: value for name, value in seen.items() if metric_of(name) is self}
         if not seen:
             return {}
-        thresholds = {self.name: protocol.thresholds[0]}
-        if self.name in THRESHOLDED and len(protocol.thresholds) > 1:
-            for threshold in protocol.thresholds:
-                name = f"{self.name.removesuffix('_pixels')}{shortest(threshold)}"
-                thresholds[name] = threshold
-
         assert self.compute is not None, "HCI metrics are measured together"
         statistics = {}
-        for name, threshold in thresholds.items():
+        for name, threshold in self._thresholds(protocol).items():
             arguments = self._arguments(protocol, threshold)
             for place, item in seen.items():
                 statistic = f"{name}_{place}" if place else name
                 statistics[statistic] = self.compute(item, **arguments)
         return statistics
+
+    def _thresholds(self, protocol: Any) -> dict[str, float]:
+        """Return the thresholds of a protocol by the names of the statistics."""
+        thresholds = {self.name: protocol.thresholds[0]}
+        if self.name in THRESHOLDED and len(protocol.thresholds) > 1:
+            first_part = self.name.removesuffix("_pixels")
+            thresholds |= {f"{first_part}{shortest(value)}": value for value in protocol.thresholds}
+        return thresholds
 
 
 def shortest(value: float) -> str:

@@ -48,8 +48,8 @@ class CodeReader:
     Parameters
     ----------
     in_memory : bool
-        Whether functions that the running program or notebook defines count. Other
-        processes do not have these functions.
+        Whether functions that the running program or notebook defines count. False for
+        a comparison with another process, which lacks these functions.
     """
 
     def __init__(self, *, in_memory: bool = True):

@@ -155,7 +155,7 @@ def _is_of_dask(logger_name: str) -> bool:
 
 
 def _no_scheduler_error(address: str, error: Exception) -> DataError:
-    """Return the error about an address at which no scheduler answers."""
+    """Return the error that no scheduler answers at an address."""
     lines = str(error).splitlines()
     reason = one_line(lines[0]) if lines else type(error).__name__
     message = (

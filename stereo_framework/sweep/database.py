@@ -327,8 +327,8 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     is_without_locks = not has_locks(target.parent / LOCK)
     if is_without_locks:
         _refuse_log_without_locks(target)
-    # With immutable=1, SQLite takes no locks, and it creates no files in the folder to
-    # which a link leads.
+    # With immutable=1, SQLite takes no locks. It also creates no files next to the
+    # database, which may be in another folder if the path is a link.
     mode = "immutable=1" if path.is_symlink() or is_without_locks else "mode=ro"
     with contextlib.closing(
         sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=_LOCK_TIMEOUT)

@@ -1,4 +1,4 @@
-"""Versions of packages, and the machine, which are recorded with each result."""
+"""Description of the computer and of the package versions for each result."""
 
 import contextlib
 import functools

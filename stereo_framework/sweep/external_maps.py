@@ -65,9 +65,9 @@ def measure_map(
         images with 16 bits, otherwise 1.
     unknown : float, optional
         Stored value that means no estimate. Default: 0 for images, and only values that
-        are not finite for other files. In images with 8 bits, 0 is a disparity if the
-        protocol counts missing estimates as bad, because 0 is a disparity in the maps
-        of the 2002 paper.
+        are not finite for other files. There is one exception: in the images of the
+        2002 paper, 0 is a disparity. Therefore no value of an image with 8 bits means
+        "no estimate" if the protocol counts missing estimates as bad.
     changes : mapping, optional
         Fields of the protocol to change.
     data : path-like, optional

@@ -157,7 +157,7 @@ def files_digest(files: Iterable[Path]) -> str:
     Parameters
     ----------
     files : iterable of Path
-        Files and folders. A path that does not exist has a digest that no file has.
+        Files and folders. For a missing file, the digest contains a special mark.
 
     Returns
     -------

@@ -63,8 +63,8 @@ class MemoryBudget:
         try:
             peak = peak_memory(pipelines, shape, search, frames=frames)
         except Exception as error:
-            # The halo of a stage is a function. A plug-in's function may raise
-            # anything.
+            # The estimate calls functions of stages, such as the function that computes
+            # the halo. A function of a plug-in may raise any exception.
             raise BatchRefusedError(describe_stage_error(error)) from error
         if peak.size > self.limit:
             message = refusal(pipelines[0], shape, search, peak, self.limit, frames=frames)

@@ -33,7 +33,7 @@ class PackedTasks(NamedTuple):
     names : dict of str to str
         Paths of the sources of the plug-ins, by the names of their modules here.
     tasks : bytes
-        Pickled tasks without their scene, and whether the results contain the maps.
+        Pickled tuple of the tasks without their scene, and the argument `keep_maps`.
     scene : bytes
         Pickled scene with all its arrays.
     """

@@ -296,7 +296,7 @@ class ResultSet(Sequence[Result]):
         Raises
         ------
         ParameterError
-            No result has a value of this name.
+            No result has a value under this name.
         """
         if name in _NAMES_OF_ALL_RESULTS:
             return
@@ -414,7 +414,8 @@ def _counted(number: int, noun: str) -> str:
 
 def _distinct_keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the keys of all mappings, each once, in their order."""
-    # Thousands of results have the same keys. Tuples of keys are therefore compared.
+    # Thousands of results have the same keys. Comparing whole tuples of keys is faster
+    # than comparing single keys.
     distinct_key_tuples = dict.fromkeys(map(tuple, mappings))
     return list(dict.fromkeys(itertools.chain.from_iterable(distinct_key_tuples)))
 

@@ -203,7 +203,7 @@ class Store:
         Raises
         ------
         DataError
-            A file cannot be written, or a file of the user has its name.
+            A file cannot be written, or would replace a file of the user.
         """
         for script in scripts:
             text = yaml.safe_dump(script.resolved, sort_keys=False)
@@ -289,7 +289,7 @@ class Store:
         Raises
         ------
         DataError
-            A file cannot be written, or a file of the user has its name.
+            A file cannot be written, or would replace a file of the user.
         """
         first = results[0]
         if first.map is not None or first.disparity is None:
@@ -310,8 +310,7 @@ class Store:
     def runs(self) -> set[str]:
         """Return the ids of all runs with results."""
         keys = self._read("key", "row IS NOT NULL")
-        # A key is a JSON list that begins with the id, see `result_key`.
-        return {str(key).partition(",")[0].strip('["') for [key] in keys}
+        return {_run_of_key(key) for [key] in keys}
 
     def of_run(self, run: str) -> list[Result]:
         """Return the results of one run under all protocols.
@@ -388,6 +387,12 @@ class Store:
                 map=map_file,
                 environment=values["environment"],
             )
+
+
+def _run_of_key(key: Any) -> str:
+    """Return the id of the run in a key, which is a JSON list, see `result_key`."""
+    first_item, _, _ = str(key).partition(",")
+    return first_item.strip('["')
 
 
 def map_stem(result: Result) -> str:

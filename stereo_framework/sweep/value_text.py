@@ -67,7 +67,7 @@ def key_value_text(key: str, value: Any, labels: Mapping[str, str] = _NO_LABELS)
     value : object
         The value of the key.
     labels : mapping of str to str
-        Labels that replace these texts.
+        Labels by the texts that they replace.
 
     Examples
     --------
