@@ -224,9 +224,9 @@ def _names_in_module(module: str) -> Iterator[str]:
 def _absolute_names(summary: SourceSummary) -> Iterator[str]:
     """Yield the absolute names of the modules and objects that a source uses.
 
-    An imported package is not used itself if the source uses only its attributes. For
-    ``from stereo_framework import aggregation``, the names are those of the used
-    stages, such as ``stereo_framework.aggregation.box``.
+    A source may import a package and use only some of its attributes. The name of the
+    package is then left out. For example, a source that imports ``aggregation`` and
+    calls ``aggregation.box`` uses the name ``stereo_framework.aggregation.box``.
     """
     for imported in summary.imports:
         if imported.level == 0 and not _is_package(imported.name):

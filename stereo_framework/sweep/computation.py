@@ -229,7 +229,7 @@ class Computation:
             yield task, failed(task, _WORKER_DIED_TWICE)
 
     def _may_submit(self, size: int) -> bool:
-        """Return whether a batch of a size in bytes may be submitted now."""
+        """Return whether a batch that needs `size` bytes may be submitted now."""
         # One batch more than there are workers is submitted, so that no worker waits.
         if len(self._running) > self.workers:
             return False

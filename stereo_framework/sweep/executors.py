@@ -60,7 +60,7 @@ class Executor(Protocol):
     def check_workers(self) -> None:
         """Warn if no worker is available.
 
-        The sweep calls this method once a second while no batch ends.
+        The sweep calls this method once a second as long as it waits for a batch.
         """
         return
 

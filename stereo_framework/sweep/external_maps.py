@@ -106,7 +106,8 @@ def measure_map(
     map_remedies = replace(remedies or COMMAND_REMEDIES, map_scale=scale)
     identity = _identity(loaded_scene, parameters, disparity)
     statistics = statistics_of(disparity, loaded_scene, used_protocol)
-    # The damage of the images is known only now, because the identity reads the images.
+    # The call of `_identity` has read the images. Only now is it known whether their
+    # files are damaged.
     damage = loaded_scene.damage
     reading_errors = find_reading_errors(disparity, loaded_scene, remedies=map_remedies)
     return Result(

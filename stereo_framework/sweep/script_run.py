@@ -68,8 +68,8 @@ def run(
     overrides : sequence of str, or str
         Settings such as ``key.path=value``, which replace values of the script.
     plugins : sequence of str or Path, or a single one
-        Plug-ins in addition to those that the script names, and files outside the
-        script's folder that the script may name.
+        Plug-ins in addition to those of the script. A script may name files outside its
+        own folder as plug-ins only if they are listed here, too.
     workers : int, optional
         Number of batches of settings that are computed at the same time, each in one
         thread. The default is the number of `threads`, or the number of workers of the

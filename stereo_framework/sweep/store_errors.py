@@ -219,13 +219,13 @@ def reading_error(name: str, error: StoreFault) -> DataError:
 
 
 def _opening_error(name: str, error: StoreFault, event: Event) -> DataError:
-    """Return the error about an event that concerns readers and writers alike."""
+    """Return the error about an event that may occur while a store is opened."""
     reason = _reason(error)
     if event is Event.NO_LOCKS:
         message = (
             f"{name}: cannot be opened, because its file system does not support file locks "
-            f"({reason}); a results store needs locks, which some network folders do not support; "
-            "choose a folder on a local disk, or copy the folder to a local disk"
+            f"({reason}); some network folders do not support them; choose a folder on a local "
+            "disk, or copy this folder to one"
         )
     elif event is Event.SECOND_PROGRAM:
         message = (

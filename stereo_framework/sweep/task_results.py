@@ -238,7 +238,7 @@ def _evaluate(task: Task, output: _MatchOutput) -> list[Result]:
         try:
             pseudo_truth = pseudo_truth_of(task.scene, task.search)
         except StereoFrameworkError as error:
-            warnings.append(f"no distances to the pseudo ground truth: {error}")
+            warnings.append(f"the distances to the pseudo ground truth were not computed: {error}")
     warnings += _reading_errors_of(task, output.disparity)
 
     results = []

@@ -1,7 +1,8 @@
 """Plan of a script: the tasks, with the identities of their runs.
 
-A task is a setting on a scene. Its results are stored under keys, which contain the
-identity of the run, the method, and the protocol with the code that evaluates.
+A task combines a setting of a script with a scene. Each result of a task is stored
+under a key. The key contains the identity of the run, the name of the method, and a
+digest of the protocol and of the code of the evaluator.
 """
 
 import collections
@@ -77,8 +78,8 @@ class Task:
         Digest of each protocol and of the code that evaluates under the protocol, see
         `evaluation_digests`.
     duplicate_index : int
-        Number of earlier settings of the method that give the same run. For example, a
-        sweep of the seed repeats the same run if the method draws no random numbers.
+        Number of earlier settings of the same method with the same `id`. For example,
+        all seeds of a sweep give the same run if the method draws no random numbers.
     files : tuple of StageFiles
         Files of the stages, with the digest of their content at the time of planning.
     """
