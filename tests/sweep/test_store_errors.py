@@ -114,7 +114,7 @@ def test_locked_database_without_a_lock_file_is_no_second_program(out, monkeypat
     with locked_by_another_connection(out):
         monkeypatch.setattr("fcntl.lockf", refuse)
         message = message_of(Store, out)
-    expected = "a results store needs locks"
+    expected = "does not support file locks"
     assert_describes(message, NO_LOCKS, f"{out / FILE}: ", expected, "copy the folder")
 
 
