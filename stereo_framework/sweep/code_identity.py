@@ -234,6 +234,9 @@ def _is_in_memory(module: str) -> bool:
     """
     if module.partition(".")[0] == PACKAGE:
         return False
+    # If an installed profiler runs a script, this module has the file of the profiler.
+    if module == "__main__":
+        return True
     file = _source_file(module)
     return file is None or not (is_plugin_file(file) or is_in_install_folder(file))
 

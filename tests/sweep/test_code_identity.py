@@ -169,6 +169,29 @@ def test_a_reader_without_a_hash_value_is_accepted():
     assert set(identities(scene=scene)) == ALL_METHODS
 
 
+def test_a_built_in_function_may_read_the_ground_truth():
+    image = np.zeros((24, 32), np.uint8)
+    truth = np.zeros(image.shape, np.float32)
+    scene = replace(Scene.from_images(image, image), search=SearchRange(0, 7))
+    # The method of an array belongs to no file.
+    scene_with_truth = replace(scene, truths={(0, 1): truth.copy})
+    assert set(identities(scene=scene_with_truth)) == ALL_METHODS
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_stage_of_the_program_counts_if_the_main_module_has_an_installed_file(monkeypatch):
+    installed_file = Path(pytest.__file__)
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(installed_file), raising=False)
+    digests = set()
+    for limit in (3, 4):
+        names = {"__name__": "__main__", "limit": limit}
+        exec("def typed(reference, match, search):\n    return limit", names)
+        stereo_framework.stage("matcher", source="a test")(names["typed"])
+        pipeline = load({"matcher": "typed"}).only.pipeline
+        digests.add(CodeReader().matching_digest(pipeline))
+    assert len(digests) == 2
+
+
 # --- versions -------------------------------------------------------------------------
 
 
