@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import types
 
 import numpy as np
@@ -157,16 +156,25 @@ class IdleExecutor(concurrent.futures.Executor):
         return future
 
 
+class FailingExecutor(IdleExecutor):
+    """An executor whose first call fails when the third call is submitted."""
+
+    def submit(self, function, *arguments):
+        """Return a future that does not end, and end the first future with an error."""
+        future = super().submit(function, *arguments)
+        if len(self.futures) == 3:
+            self.futures[0].set_exception(KeyError("gone"))
+        return future
+
+
 def test_batches_that_have_not_begun_are_cancelled(registry):
     """The end of the block cancels them. An exception of a batch becomes its error."""
-    idle = IdleExecutor()
-    error = KeyError("gone")
-    threading.Timer(0.2, lambda: idle.futures[0].set_exception(error)).start()
-    with Computation(workers=2, executor=idle) as computation:
+    executor = FailingExecutor()
+    with Computation(workers=2, executor=executor) as computation:
         _, [result] = next(computation.results_of(tasks_of_script(load(SWEEP), [dots()])))
     assert result.error == "KeyError: 'gone'"
-    assert len(idle.futures) == 3
-    assert all(future.cancelled() for future in idle.futures[1:])
+    assert len(executor.futures) == 3
+    assert all(future.cancelled() for future in executor.futures[1:])
 
 
 def test_rounds_in_threads_are_reported_to_the_listener_of_the_caller():
