@@ -222,3 +222,19 @@ def test_a_typed_function_reaches_the_modules_of_the_package_that_it_calls():
     modules = sources_of_loaded_code([typed_function(TYPED)]).modules
     assert "stereo_framework.matching_cost.census" in modules
     assert "stereo_framework.matching_cost.rank" not in modules
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, complex, str, np.float32, np.dtype])
+def test_equal_values_count_the_same_as_one_object_and_as_two(kind):
+    argument = "float32" if kind is np.dtype else "12345"
+    values = [kind(argument), kind(argument)]
+    same_object = [values[0], values[0]]
+    assert sources_of_loaded_code(values) == sources_of_loaded_code(same_object)
+
+
+def test_an_attribute_with_the_name_of_a_module_does_not_reach_the_module():
+    source = "from scipy import ndimage\ndef cost(image):\n    {use}"
+    assigned = sources_of_loaded_code([typed_function(source.format(use="image.ndimage = 1"))])
+    called = sources_of_loaded_code([typed_function(source.format(use="ndimage.zoom(image)"))])
+    assert "scipy" not in assigned.packages
+    assert "scipy" in called.packages

@@ -7,12 +7,13 @@ from concurrent import futures
 import pytest
 from sweep_parts import WINDOW, dots
 
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.script import load
 from stereo_framework.sweep import computation as computation_module
 from stereo_framework.sweep import memory_budget
 from stereo_framework.sweep.computation import Computation
+from stereo_framework.sweep.executors import OtherProcesses
 from stereo_framework.sweep.tasks import tasks_of_script
 
 
@@ -180,3 +181,43 @@ def test_batches_are_submitted_while_their_memory_fits(
         assert [result.error for result in results] == [None]
     assert len(results_of_task) == 8
     assert pool.peak == peak
+
+
+class LosingExecutor(Recorder):
+    """An executor whose calls return no results."""
+
+    def submit(self, function, *arguments):
+        """Return a future with an empty list."""
+        return super().submit(list)
+
+
+def test_a_task_fails_if_the_executor_returns_fewer_results_than_tasks():
+    """The task must not be missing among the results."""
+    [task] = tasks_of_script(load(WINDOW), [dots()])
+    with Computation(executor=LosingExecutor()) as computation:
+        [(computed, [result])] = computation.results_of([task])
+    assert computed is task
+    assert result.error.startswith("ValueError: ")
+
+
+class UnreachableExecutor(Recorder):
+    """An executor whose calls end with the error of a lost connection."""
+
+    def submit(self, function, *arguments):
+        """Return a future with the error."""
+        return super().submit(self.fail)
+
+    def fail(self):
+        """Raise the error."""
+        raise ConnectionError("lost")
+
+
+def test_the_computation_ends_if_the_executor_can_no_longer_be_reached(monkeypatch):
+    """The error of a batch must not become the result of its task."""
+    monkeypatch.setattr(OtherProcesses, "is_gone", lambda executor: True)
+    tasks = tasks_of_script(load(WINDOW), [dots()])
+    with (
+        Computation(executor=UnreachableExecutor()) as computation,
+        pytest.raises(StereoFrameworkError, match="can no longer be reached"),
+    ):
+        list(computation.results_of(tasks))
