@@ -115,7 +115,7 @@ def test_locked_database_without_a_lock_file_is_no_second_program(out, monkeypat
         monkeypatch.setattr("fcntl.lockf", refuse)
         message = message_of(Store, out)
     expected = "does not support file locks"
-    assert_describes(message, NO_LOCKS, f"{out / FILE}: ", expected, "copy the folder")
+    assert_describes(message, NO_LOCKS, f"{out / FILE}: ", expected, "copy this folder")
 
 
 def test_failed_lock_for_another_reason_is_no_missing_support(tmp_path, monkeypatch):
