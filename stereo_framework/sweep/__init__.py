@@ -1,4 +1,4 @@
-"""Runs and their results."""
+"""Run parameter scripts, and read and store the results of runs."""
 
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.sweep.missing import MISSING

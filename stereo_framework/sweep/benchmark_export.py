@@ -1,4 +1,4 @@
-"""Write disparity maps as benchmarks expect them in a submission."""
+"""Write disparity maps in the file formats of benchmark submissions."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,25 @@ from stereo_framework.sweep.result import Result
 
 @dataclass(frozen=True)
 class BenchmarkFormat:
-    """Files of a submission to a benchmark, as its organizers describe them.
+    """Names and contents of the files that a benchmark expects in a submission.
 
     The paths may contain these fields:
 
     - ``{scene}``: last part of the name of the scene
-    - ``{folder}``: folder of the scene in the data set, which may be empty
-    - ``{part}``: the same folder, or ``training`` if it is empty
+    - ``{folder}``: folder of the scene in the data set, or an empty text
+    - ``{part}``: folder of the scene in the data set, or ``training`` without a folder
     - ``{method}``: name of the method
     - ``{holes}``: ``_s`` if the disparity map has pixels without an estimate
 
     Parameters
     ----------
     map_path : str
-        Path of the disparity map of a scene.
+        Path of the file with the disparity map of a scene.
     time_path : str
-        Path of the file with the run time. It is empty if there is no such file.
+        Path of the file with the run time on a scene. The path is empty if the
+        benchmark expects no such file.
     time_text : str
-        Content of this file, with a field for the seconds.
+        Content of the file with the run time, with a field for the seconds.
     """
 
     map_path: str
@@ -45,8 +46,9 @@ BENCHMARKS: Mapping[str, BenchmarkFormat] = {
         time_path="{folder}/{scene}/time{method}.txt",
         time_text="{:.6g}\n",
     ),
-    # In these files, 0 means no estimate. `write_disparity` stores a disparity of 0 as
-    # the smallest other value.
+    # In PNG files of KITTI, the value 0 means no estimate. The function
+    # `write_disparity` therefore stores a disparity of 0 as the smallest positive
+    # value.
     "kitti2015": BenchmarkFormat(map_path="{part}/disp_0/{scene}.png"),
     "eth3d": BenchmarkFormat(
         map_path="low_res_two_view/{scene}.pfm",
@@ -54,36 +56,36 @@ BENCHMARKS: Mapping[str, BenchmarkFormat] = {
         time_text="runtime {:.6g}\n",
     ),
 }
-"""The format of each benchmark, by the name of its data set."""
+"""Dictionary from the name of a benchmark's data set to the format of a submission."""
 
 
 def export_maps(results: Sequence[Result], benchmark: str, method: str, folder: Path) -> list[str]:
-    """Write the disparity maps of a method as a benchmark expects them.
+    """Write the disparity maps of a method in the file format of a benchmark.
 
     Parameters
     ----------
     results : sequence of Result
-        Results of one setting of the method. Results without a stored disparity map are
-        left out. Results on scenes of other data sets are left out, too.
+        Results of one setting of the method. The function ignores results without a
+        stored disparity map, and results on scenes of other data sets.
     benchmark : str
-        A key of `BENCHMARKS`.
+        Name of the benchmark, which is a key of `BENCHMARKS`.
     method : str
-        Name of the method in the submission. Only letters, digits, ``-`` and ``_`` are
-        used in file names.
+        Name of the method in the submission. File names contain only the letters and
+        digits of this name, and the characters ``-`` and ``_``.
     folder : Path
-        Folder for the submission.
+        Folder that receives the files of the submission.
 
     Returns
     -------
     list of str
-        A remark for each disparity map that does not exist any more, and for each run
-        time that is missing.
+        Remarks about missing files. The list has one remark for each disparity map
+        whose file does not exist any more, and for each missing run time.
 
     Raises
     ------
     DataError
-        There is no disparity map of a scene of the benchmark, or a disparity map cannot
-        be stored in the format of the benchmark.
+        The results contain no disparity map of a scene of the benchmark, or a disparity
+        map cannot be stored in the file format of the benchmark.
     """
     benchmark_format = BENCHMARKS[benchmark]
     result_of_scene = _results_with_map(results, data_set=benchmark)
@@ -119,10 +121,10 @@ def export_maps(results: Sequence[Result], benchmark: str, method: str, folder: 
 
 
 def _results_with_map(results: Sequence[Result], data_set: str) -> dict[str, Result]:
-    """Return a result with a stored map for each scene of a data set.
+    """Return a result with a stored disparity map for each scene of a data set.
 
-    The keys are the names of the scenes without the data set. If several protocols have
-    evaluated the same disparity map, the last of their results is returned.
+    The keys of the dictionary are the names of the scenes without the name of the data
+    set. If a scene has several results, the dictionary contains the last result.
     """
     prefix = f"{data_set}/"
     result_of_scene: dict[str, Result] = {}
@@ -133,7 +135,7 @@ def _results_with_map(results: Sequence[Result], data_set: str) -> dict[str, Res
 
 
 def _path_fields(scene: str, method: str, *, has_holes: bool) -> dict[str, str]:
-    """Return the fields of the paths of a `BenchmarkFormat`."""
+    """Return the values of the fields that the paths of a `BenchmarkFormat` contain."""
     folder, _, scene_name = scene.rpartition("/")
     return {
         "scene": scene_name,
@@ -147,8 +149,9 @@ def _path_fields(scene: str, method: str, *, has_holes: bool) -> dict[str, str]:
 def _path_in(folder: Path, template: str, fields: Mapping[str, str]) -> str:
     """Return the path of a file in a folder.
 
-    The path is a text and not a Path. If another person has made the results folder,
-    the name of a scene may be an absolute path. In this case, `folder / name` would be
-    a path outside the folder. `output_folder` refuses other paths that lead out of it.
+    The function returns a text, because the name of a scene in a results folder of
+    another person may be an absolute path. The expression `folder / name` would then be
+    a path outside the folder. The function `output_folder` refuses other paths that
+    lead out of the folder.
     """
     return f"{folder}/{template.format(**fields)}"

@@ -1,8 +1,9 @@
-"""Digests of the code that computes a disparity map, and of the code that evaluates it.
+"""Digests of the code that computes disparity maps or evaluates disparity maps.
 
-The digests cover the sources that the stages, the readers of the scene and the metrics
-reach through imports, and the versions of the numerical packages among these imports. A
-change of any other source has no effect on stored results.
+A digest covers the source files that the stages, the readers of the scene or the
+metrics import, directly or indirectly. A digest also covers the versions of the
+imported numerical packages. If any other source file changes, stored results stay
+valid.
 """
 
 import functools
@@ -33,10 +34,10 @@ from stereo_framework.script import load
 from stereo_framework.sweep import pseudo_truth
 
 _ENGINE = ("stereo_framework.engine.runner", "stereo_framework.engine.pipeline")
-"""Modules that run every method."""
+"""Modules that every computation of a disparity map uses."""
 
 _EVALUATOR = ("stereo_framework.evaluation.evaluate",)
-"""Module that evaluates every disparity map."""
+"""Module that every evaluation of a disparity map uses."""
 
 _REGISTERED_READERS = "stereo_framework.io.registered_readers"
 """Module that reads files with the readers of plug-ins."""
@@ -48,8 +49,9 @@ class CodeReader:
     Parameters
     ----------
     in_memory : bool
-        Whether functions that the running program or notebook defines count. False for
-        a comparison with another process, which lacks these functions.
+        Whether the digests cover functions that the running program or notebook
+        defines. Pass False to compare digests between processes, because another
+        process does not have the functions of this program.
     """
 
     def __init__(self, *, in_memory: bool = True):
@@ -65,16 +67,16 @@ class CodeReader:
         Parameters
         ----------
         pipeline : Pipeline
-            Method whose stages, auxiliary methods and inner stages count.
+            Method. The digest covers its stages, auxiliary methods and inner stages.
         scene : Scene, optional
-            Scene whose readers count.
+            Scene. The digest covers the functions that read the files of the scene.
 
         Returns
         -------
         str
             Hexadecimal digest.
         """
-        # Thousands of settings have the same stages.
+        # Thousands of settings have the same stages, so their digest is stored.
         key = (_stage_functions(pipeline), scene)
         if key not in self._matching_digests:
             sources = self.sources_of_matching(pipeline)
@@ -91,7 +93,7 @@ class CodeReader:
         Parameters
         ----------
         protocol : Protocol
-            Protocol whose metrics count.
+            Protocol of the evaluation. The digest covers the metrics of the protocol.
 
         Returns
         -------
@@ -108,10 +110,10 @@ class CodeReader:
         return sources | _sources_of_package(_ENGINE)
 
     def _sources_of_scene(self, scene: Scene) -> ReachedSources:
-        """Return the sources of the readers of a scene's files.
+        """Return the sources of the functions that read the files of a scene.
 
-        Readers that the running program defines do not count, because the identity of a
-        run contains the content of the scene.
+        The sources of readers that the running program defines are left out. They are
+        not needed, because the identity of a run contains the content of the scene.
         """
         readers = _readers_of_scene(scene)
         installed_readers = [reader for reader in readers if not _is_in_memory(_module_of(reader))]
@@ -128,7 +130,7 @@ class CodeReader:
         return sources
 
     def _sources_of_pseudo_truth(self) -> ReachedSources:
-        """Return the sources of the map that stands in for missing ground truth."""
+        """Return the sources of the method that computes the pseudo ground truth."""
         script_file = package_folder() / f"{pseudo_truth.SCRIPT}.yaml"
         files = (Path(pseudo_truth.__file__), script_file)
         digests = frozenset((file.name, digest_of_data(file)) for file in files)
@@ -156,15 +158,18 @@ class CodeReader:
         """
         if module.partition(".")[0] == PACKAGE:
             return _sources_of_package((module,))
-        # A file is reached as a whole. An object in memory may have no hash value.
+        # All objects of a file have the same sources, so the name of the module is the
+        # key. The key of an object in memory is its id, because the object may have no
+        # hash value.
         key = id(value) if _is_in_memory(module) else module
         if key not in self._sources:
-            # The reference to the object keeps other objects from getting its id.
+            # Python gives the id of a deleted object to a new object. The reference to
+            # the value keeps the value from being deleted.
             self._sources[key] = (value, self._search_sources(value, module))
         return self._sources[key][1]
 
     def _search_sources(self, value: object, module: str) -> ReachedSources:
-        """Search the sources of an object that is not defined by this package."""
+        """Search the sources of an object that another package or a program defines."""
         if not _is_in_memory(module):
             file = _source_file(module)
             assert file is not None, "a plug-in has a file"
@@ -173,15 +178,18 @@ class CodeReader:
 
 
 def code_of_program(pipelines: Iterable[Pipeline], protocols: Iterable[Protocol]) -> str:
-    """Return the digest of the code that other processes load too.
+    """Return the digest of all code that a worker process must have loaded.
 
-    A worker process compares this digest with that of the program that sends its work.
-    Functions that the program itself defines do not count.
+    A worker process computes this digest, and compares the digest with the digest that
+    the main program has sent. The digest does not cover functions that the main program
+    itself defines, because a worker process does not have these functions.
 
     Parameters
     ----------
     pipelines : iterable of Pipeline
+        Methods that compute disparity maps.
     protocols : iterable of Protocol
+        Protocols that evaluate the disparity maps.
 
     Returns
     -------
@@ -198,7 +206,7 @@ def code_of_program(pipelines: Iterable[Pipeline], protocols: Iterable[Protocol]
 
 
 def _stage_functions(pipeline: Pipeline) -> tuple[Callable[..., Any], ...]:
-    """Return the functions of the stages of a pipeline, each once."""
+    """Return the functions of the stages of a pipeline, without duplicates."""
     return tuple(dict.fromkeys(step.stage.function for _, step in pipeline.stages()))
 
 
@@ -213,7 +221,7 @@ def _readers_of_scene(scene: Scene) -> Iterator[Callable[..., Any]]:
 
 
 def _functions_in(value: object) -> Iterator[Callable[..., Any]]:
-    """Yield a function, and the functions among the arguments of a partial function."""
+    """Yield a function, or all functions that a partial function contains."""
     if isinstance(value, functools.partial):
         for part in (value.func, *value.args, *value.keywords.values()):
             yield from _functions_in(part)
@@ -229,8 +237,8 @@ def _module_of(function: object) -> str:
 def _is_in_memory(module: str) -> bool:
     """Return whether the running program or notebook defines a module.
 
-    Such a module may change while the program runs. Modules of this package, of
-    plug-ins and of installed packages do not.
+    A notebook may define its functions again while the program runs. Modules of this
+    package, of plug-ins and of installed packages do not change while a program runs.
     """
     if module.partition(".")[0] == PACKAGE:
         return False
@@ -242,14 +250,14 @@ def _is_in_memory(module: str) -> bool:
 
 
 def _source_file(module: str) -> Path | None:
-    """Return the file of an imported module, or None for a notebook."""
+    """Return the file of an imported module, or None if the module is a notebook."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return Path(file).resolve() if file and Path(file).is_file() else None
 
 
 @functools.cache
 def _sources_of_package(modules: tuple[str, ...]) -> ReachedSources:
-    """Return the sources that some modules of this package reach."""
+    """Return the sources that modules of this package import directly or indirectly."""
     return sources_of_modules(modules)
 
 
@@ -257,7 +265,7 @@ def _sources_of_package(modules: tuple[str, ...]) -> ReachedSources:
 
 
 def _digest(sources: ReachedSources) -> str:
-    """Return the digest of sources, and of the versions of the packages they import."""
+    """Return the digest of sources and of the versions of the imported packages."""
     digest = hashlib.sha256()
     for name, content in sorted(sources.digests):
         digest.update(hashlib.sha256(name.encode()).digest() + content)

@@ -1,8 +1,9 @@
 """Compute the results of tasks with an executor and a memory budget.
 
-A batch is submitted to the executor when its memory fits next to the running batches.
-The tasks of a batch whose worker died are computed again, each alone in a process. A
-task that kills its worker is thereby found, and all other tasks get results.
+A batch is submitted to the executor when the running batches leave enough memory for
+the batch. If a worker dies, the tasks of its batch are computed again, each task alone
+in a process. In this way, the program finds the task that kills its worker, and all
+other tasks get results.
 """
 
 import collections
@@ -30,37 +31,46 @@ _WORKER_DIED_TWICE = (
     "want of memory, or its method may have ended it; lower --memory and --workers, or run this "
     "setting alone with --executor thread"
 )
-"""Error of a task that kills its worker."""
+"""Text of the error that a task gets if it kills its worker."""
 
 _CHECK_SECONDS = 1
-"""Time without a finished batch after which the executor is checked."""
+"""Time without a finished batch after which the executor is checked, in seconds."""
 
 
 @dataclass(frozen=True)
 class _RunningBatch:
-    """A batch that was submitted to the executor, and its memory in bytes."""
+    """A batch that was submitted to the executor.
+
+    Parameters
+    ----------
+    batch : list of Task
+        Tasks with the same scene and search range.
+    size : int
+        Peak memory of the batch, in bytes.
+    """
 
     batch: Batch
     size: int
 
 
 class Computation:
-    """A computation of tasks, within a ``with`` block.
+    """A computation of tasks, which is used in a ``with`` block.
 
-    At the end of the block, batches that have not begun are cancelled. The block does
-    not wait for running batches of an executor that the caller has given.
+    At the end of the block, the computation cancels all batches that have not begun. If
+    the caller has passed an executor, the block does not wait for its running batches.
 
     Parameters
     ----------
     workers : int, optional
         Number of batches that are computed at the same time. The default is the number
-        of workers of the executor, or the number of `threads`. With 1 worker, the
-        stages of each batch use all threads.
+        of workers of the executor, or the number of `threads` if no executor is given.
+        With 1 worker, the stages of each batch use all threads.
     executor : concurrent.futures.Executor, optional
-        The workers. The default is threads of this process.
+        Executor that computes the batches. By default, threads of this process compute
+        the batches.
     memory : int, optional
-        Maximum memory of all running batches, in bytes. The default is most of the free
-        memory of this machine, or infinity for a Dask cluster.
+        Maximum memory of all running batches together, in bytes. The default is most of
+        the free memory of this machine. For a Dask cluster, there is no default limit.
     keep_maps : bool
         Whether the results contain the disparity maps and the confidence maps.
 
@@ -83,7 +93,8 @@ class Computation:
         self.keep_maps = keep_maps
         # Without an executor, tasks are computed in the calling thread.
         self._executor = None if executor is None else _adapted(executor)
-        # Lost batches are computed by another executor. The first one is still checked.
+        # If a worker dies, another executor computes the tasks of the lost batches. The
+        # executor of the caller is still checked for a lost connection.
         self._given_executor = self._executor
         is_on_this_machine = self._executor is None or self._executor.is_on_this_machine
         self._budget = MemoryBudget(memory, is_on_this_machine=is_on_this_machine)
@@ -92,8 +103,9 @@ class Computation:
 
         self._running: dict[BatchFuture, _RunningBatch] = {}
         self._lost_tasks: list[Task] = []
-        # An interrupt can leave a lock of Python code locked, such as the lock of
-        # `futures.wait`. A SimpleQueue has no such lock.
+        # An interrupt by the user can leave the lock inside `futures.wait` locked,
+        # because Python code handles this lock. A SimpleQueue is written in C and is
+        # never left locked.
         self._finished: queue.SimpleQueue[BatchFuture] = queue.SimpleQueue()
         self._stack = contextlib.ExitStack()
         self._stack.callback(self._stop)
@@ -111,7 +123,7 @@ class Computation:
 
     @property
     def memory_limit(self) -> float:
-        """The maximum memory of all running batches, in bytes."""
+        """The maximum memory of all running batches together, in bytes."""
         return self._budget.limit
 
     def results_of(self, tasks: Sequence[Task]) -> Iterator[TaskResults]:
@@ -120,18 +132,18 @@ class Computation:
         Parameters
         ----------
         tasks : sequence of Task
-            The tasks. They are yielded in another order.
+            The tasks to compute. The order in which tasks finish may differ.
 
         Yields
         ------
         (Task, list of Result)
-            Each task with its results, one for each protocol.
+            A task and its results. A task has one result for each protocol.
 
         Raises
         ------
         StereoFrameworkError
-            The connection to a Dask scheduler is lost, or the system starts no worker
-            process.
+            The connection to a Dask scheduler is lost, or the operating system refuses
+            to start a worker process.
         ParameterError
             A stage cannot be sent to another process.
         """
@@ -153,7 +165,7 @@ class Computation:
     # --- executors --------------------------------------------------------------------
 
     def _start_threads(self) -> None:
-        """Let threads of this process compute, if the system starts a thread."""
+        """Start threads of this process, or warn if the system refuses to start one."""
         try:
             pool = ThreadPool(self.workers, "sweep")
         except RuntimeError:
@@ -166,10 +178,11 @@ class Computation:
             self._use(pool, Threads(pool))
 
     def _use(self, pool: futures.Executor, executor: Executor) -> None:
-        """Use an executor until the block ends, and end its pool then."""
+        """Use an executor, and end its pool at the end of the ``with`` block."""
         self._stack.enter_context(pool)
         self._executor = executor
-        # The end of a pool waits for its threads, so batches are stopped before it.
+        # A pool waits for its threads when the pool ends. The callback stops the
+        # running batches before the pool ends, so that the wait is short.
         self._stack.callback(self._stop)
 
     def _stop(self) -> None:
@@ -183,7 +196,7 @@ class Computation:
                 future.cancel()
 
     def _gone_executor(self) -> Executor | None:
-        """Return an executor that can no longer be reached, if there is one."""
+        """Return an executor whose connection is lost, or None if there is none."""
         for executor in (self._given_executor, self._executor):
             if executor is not None and executor.is_gone():
                 return executor
@@ -203,7 +216,8 @@ class Computation:
                 refusal = str(error)
 
             if refusal is not None and len(batch) > 1:
-                # Tasks that do not fit into memory together may fit one by one.
+                # If a batch is too large for the memory, each task alone may be small
+                # enough.
                 waiting.extendleft([task] for task in reversed(batch))
             elif refusal is not None:
                 yield batch[0], failed(batch[0], refusal)
@@ -217,7 +231,7 @@ class Computation:
             yield from self._next_results()
 
     def _compute_lost_tasks(self) -> Iterator[TaskResults]:
-        """Compute the tasks whose worker died, each alone in a process."""
+        """Compute each task whose worker died again, alone in a process."""
         if not self._lost_tasks:
             return
         tasks = self._lost_tasks
@@ -230,7 +244,8 @@ class Computation:
 
     def _may_submit(self, size: int) -> bool:
         """Return whether a batch that needs `size` bytes may be submitted now."""
-        # One batch more than there are workers is submitted, so that no worker waits.
+        # The executor holds one batch more than it has workers, so that a worker that
+        # finishes a batch finds the next batch immediately.
         if len(self._running) > self.workers:
             return False
         running_sizes = [running.size for running in self._running.values()]
@@ -247,11 +262,11 @@ class Computation:
         future.add_done_callback(self._finished.put)
 
     def _next_results(self) -> Iterator[TaskResults]:
-        """Wait up to a second for a batch, and yield its tasks with their results."""
+        """Wait up to a second for a finished batch, and yield its tasks and results."""
         try:
             future = self._finished.get(timeout=_CHECK_SECONDS)
         except queue.Empty:
-            # The futures of an executor that is gone never end.
+            # If the connection to an executor is lost, its futures never end.
             if self._gone_executor() is not None:
                 raise
             if self._executor is not None:
@@ -272,7 +287,7 @@ class Computation:
 
 
 def _adapted(pool: futures.Executor) -> Executor:
-    """Return the executor of this package for an executor that the user has given."""
+    """Wrap an executor of the user in the class that `Computation` needs."""
     if isinstance(pool, futures.ThreadPoolExecutor):
         return Threads(pool)
     if client_of(pool) is not None:
@@ -281,7 +296,7 @@ def _adapted(pool: futures.Executor) -> Executor:
 
 
 def _message_of(error: Exception) -> str:
-    """Return the error of the tasks of a batch that has raised an exception."""
+    """Return the error text of all tasks in a batch that has raised an exception."""
     if isinstance(error, StereoFrameworkError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -18,16 +18,16 @@ from stereo_framework.core.errors import (
 from stereo_framework.sweep.executors import OtherProcesses
 
 _CONNECTION_TIMEOUT = 4
-"""Maximum time until a Dask scheduler answers, in seconds."""
+"""Maximum time to wait for the answer of a Dask scheduler, in seconds."""
 
 _PATIENCE = 20
-"""Time without a Dask worker before a warning is issued, in seconds."""
+"""Time without any Dask worker after which a warning is issued, in seconds."""
 
 _CONNECTED = ("running", "connecting")
-"""States of a Dask client in which it has a scheduler, or tries to reach it again."""
+"""States of a Dask client that is connected to its scheduler, or reconnects to it."""
 
 _CANNOT_CONNECT = (OSError, ValueError)
-"""Exceptions of Dask if no scheduler answers, or if an address is not valid."""
+"""Exceptions that Dask raises if no scheduler answers or if an address is not valid."""
 
 
 class DaskCluster(OtherProcesses):
@@ -36,7 +36,7 @@ class DaskCluster(OtherProcesses):
     Parameters
     ----------
     pool : concurrent.futures.Executor
-        The executor of a Dask client, as ``Client(address).get_executor()`` returns it.
+        Executor of a Dask client, such as ``Client(address).get_executor()``.
     """
 
     is_on_this_machine = False
@@ -44,7 +44,7 @@ class DaskCluster(OtherProcesses):
     def __init__(self, pool: futures.Executor):
         super().__init__(pool)
         self._client: Any = client_of(pool)
-        # A client that has lost its scheduler no longer has this attribute.
+        # A client that has lost its scheduler has no attribute `scheduler`.
         scheduler = getattr(self._client, "scheduler", None)
         self._address = getattr(scheduler, "address", "ADDRESS")
         self._seconds_without_worker = 0
@@ -56,8 +56,9 @@ class DaskCluster(OtherProcesses):
 
     def has_lost(self, error: Exception) -> bool:
         """Return whether the exception of a future means that its worker died."""
-        # KilledWorker means that several workers died while they had the batch. The
-        # class cannot be imported if Dask is not installed.
+        # Dask raises KilledWorker after several workers died with the same batch. The
+        # code compares the name of the class, because the class cannot be imported if
+        # Dask is not installed.
         return super().has_lost(error) or type(error).__name__ == "KilledWorker"
 
     def check_workers(self) -> None:
@@ -79,7 +80,7 @@ class DaskCluster(OtherProcesses):
         return self._client.status not in _CONNECTED
 
     def gone_error(self) -> StereoFrameworkError:
-        """Return the error about a scheduler that was lost during the run."""
+        """Return the error that reports a lost connection to the scheduler."""
         message = (
             f"--dask {self._address}: the connection to the Dask scheduler was lost during the "
             "run; the scheduler must run until all results are computed; stored results are kept; "
@@ -89,14 +90,14 @@ class DaskCluster(OtherProcesses):
 
 
 def client_of(pool: futures.Executor | None) -> Any:
-    """Return the Dask client of an executor, or None if the executor is not Dask's."""
-    # Only the executor of a Dask client has this attribute.
+    """Return the client of a Dask executor, or None for any other executor."""
+    # Only the executor of a Dask client has the attribute `_client`.
     return getattr(pool, "_client", None)
 
 
 @contextlib.contextmanager
 def dask_executor(address: str) -> Iterator[futures.Executor]:
-    """Connect to a Dask cluster during a ``with`` block, which gets its executor.
+    """Connect to a Dask cluster for a ``with`` block, and yield its executor.
 
     Parameters
     ----------
@@ -118,9 +119,9 @@ def dask_executor(address: str) -> Iterator[futures.Executor]:
         raise MissingExtraError(message) from None
     _silence_dask()
     try:
-        # A Client that fails because of a wrong address ends later, and prints messages
-        # then. Therefore the address is checked first. Addresses that begin with
-        # "inproc:" have neither host nor port.
+        # If a Client gets a wrong address, the Client prints messages when it ends.
+        # Therefore the address is checked before the Client is made. Addresses that
+        # begin with "inproc:" are not checked, because they have neither host nor port.
         if not address.startswith("inproc:"):
             get_address_host_port(address)
         client = Client(address, timeout=_CONNECTION_TIMEOUT, set_as_default=False)
@@ -155,7 +156,7 @@ def _is_of_dask(logger_name: str) -> bool:
 
 
 def _no_scheduler_error(address: str, error: Exception) -> DataError:
-    """Return the error that no scheduler answers at an address."""
+    """Return the error that reports an address at which no scheduler answers."""
     lines = str(error).splitlines()
     reason = one_line(lines[0]) if lines else type(error).__name__
     message = (

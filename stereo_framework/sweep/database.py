@@ -1,12 +1,14 @@
-"""The SQLite file of a results folder, guarded against files that third parties made.
+"""Open the SQLite file of a results folder, and refuse files that could do harm.
 
-SQLite trusts the files that it opens. A journal next to the database can name any file,
-which SQLite then deletes. A trigger in the database changes the written values. A view,
-or pages that refer to each other in circles, can make a query that never ends.
-Therefore three checks are made. The files next to a database must be plain files, and
-its journal must not name another file. The database must hold exactly the one table of
-a results store. A query is stopped if it takes far more steps than the size of its file
-can explain.
+SQLite trusts the files that it opens, but a third party may have made the files. If a
+journal next to the database names any file of the user, SQLite deletes that file. A
+trigger in the database can change the values that this program writes. If the database
+contains a view, or pages that refer to each other in a circle, a query may never end.
+
+Therefore this module makes three checks. First, the files next to a database must be
+plain files, and its journal must not name another file. Second, the database must
+contain exactly the one table of a results store. Third, SQLite stops a query that takes
+far more steps than a file of this size needs.
 """
 
 import contextlib
@@ -22,53 +24,53 @@ from stereo_framework.io import check_not_linked, has_locks
 from stereo_framework.sweep.store_errors import writing_error
 
 LOCK = "writer.lock"
-"""The file in the folder of a store that the writing process locks."""
+"""Name of the file that a process locks while it writes to a results folder."""
 
 VERSION = 4
-"""Version of the table, stored as SQLite's user_version."""
+"""Version of the format of a results store, stored in the file as ``user_version``."""
 
 TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
-"""The one table of a results store.
+"""SQL statement that creates the one table of a results store.
 
-`key` identifies a result, see `identity.result_key`. `place` is the position of the
-result in the list of results that the last command planned. It is null if only an
-earlier command planned the result, and -1 if the result evaluates a disparity map of
-another program. `row` is null until the result is computed. `details` holds values that
-are rarely read.
+The column `key` contains a `identity.result_key`, which identifies a result. The column
+`place` is the position of the result in the list of results that the last command
+planned. The place is null if only an earlier command planned the result. The place is
+-1 if another program computed the disparity map of the result. The column `row` is null
+until the result is computed. The column `details` contains values that are rarely read.
 """
 
 _SCHEMA = [
     ("table", "results", "results", TABLE),
     ("index", "sqlite_autoindex_results_1", "results", None),
 ]
-"""All that a results store may define: the table, and the index of its primary key."""
+"""The only two objects in a results store: its table and the index of the table."""
 
 _COMPANIONS = ("-journal", "-wal", "-shm")
 """Endings of the names of the files that SQLite keeps next to a database."""
 
 _END_OF_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
-"""Last bytes of a journal that names a second file, the super-journal.
+"""Last bytes of a journal that names a super-journal.
 
-SQLite deletes that file.
+When SQLite opens a database with such a journal, SQLite deletes the super-journal.
 """
 
 _LOCK_TIMEOUT = 30
 """Maximum time that SQLite waits for a lock of another program, in seconds."""
 
 _FREE_STEPS = 20_000_000
-"""Steps of SQLite's virtual machine that every query may take."""
+"""Number of steps of SQLite's virtual machine that every query may take."""
 
 _FREE_BYTES = 2**20
-"""Number by which a query may return more characters than the file has bytes."""
+"""Number of characters that a query may return in addition to one for each byte."""
 
 _STEPS_PER_BYTE = 4
-"""Steps that a query may take in addition for each byte of its file.
+"""Number of steps that a query may take for each byte of its file.
 
-A query on a sound file needs about one.
+A query on an undamaged file needs about one step for each byte.
 """
 
 _STEPS_PER_CHECK = 1_000_000
-"""Steps of SQLite's virtual machine between two checks of a query's length."""
+"""Number of steps of a query after which `_is_endless` checks the query again."""
 
 
 class Database:
@@ -77,10 +79,11 @@ class Database:
     Parameters
     ----------
     path : Path
-        The SQLite file, absolute.
+        Absolute path of the SQLite file.
     name : str
-        The file's name in messages.
+        Name of the SQLite file in messages.
     connection : sqlite3.Connection
+        Open connection to the SQLite file.
     """
 
     def __init__(self, path: Path, name: str, connection: sqlite3.Connection):
@@ -95,13 +98,13 @@ class Database:
         connection.execute("PRAGMA cell_size_check=ON")
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return its rows.
+        """Run an SQL statement and return its rows.
 
         Raises
         ------
         DataError
-            The statement takes more steps than the size of the file explains, or it
-            returns more text than the file can hold.
+            The statement takes far more steps than a file of this size needs, or the
+            rows contain more text than the file can contain.
         sqlite3.Error
             SQLite cannot run the statement.
         """
@@ -111,7 +114,7 @@ class Database:
         try:
             for row in self._connection.execute(sql, values):
                 characters += sum(len(value) for value in row if isinstance(value, str))
-                # A sound file stores at least one byte for each character.
+                # An undamaged file has at least one byte for each character.
                 if characters > _FREE_BYTES and characters > self._size_of_files():
                     raise self._endless_error()
                 rows.append(row)
@@ -122,32 +125,32 @@ class Database:
         return rows
 
     def execute_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
-        """Run a statement once for each sequence of values.
+        """Run an SQL statement once for each sequence of values.
 
         Raises
         ------
         sqlite3.Error
-            SQLite cannot run the statement, or it was stopped because it does not end.
+            SQLite cannot run the statement, or `_is_endless` has stopped the statement.
         """
         self._steps = 0
         self._connection.executemany(sql, values)
 
     @contextlib.contextmanager
     def transaction(self, content: str) -> Iterator[None]:
-        """Commit all statements of the block, or none of them.
+        """Commit all statements of a ``with`` block, or none of the statements.
 
         Parameters
         ----------
         content : str
-            A noun for messages, such as "a result".
+            Noun that messages use for the written content, such as "a result".
 
         Raises
         ------
         StereoFrameworkError
-            The file cannot be written, for example because the disk is full. Everything
-            that was written before is kept.
+            SQLite cannot write to the file, for example because the disk is full. The
+            content of earlier transactions is kept.
         DataError
-            The path no longer leads to the opened file, so the content is lost.
+            The opened file was removed, moved or replaced, so the content is lost.
         """
         try:
             with self._connection:
@@ -157,10 +160,10 @@ class Database:
         self.check_in_place()
 
     def check_in_place(self) -> None:
-        """Refuse a path that no longer leads to the file that was opened.
+        """Raise an error if the opened file was removed, moved or replaced.
 
-        SQLite goes on writing to a file that was removed, moved or replaced, and its
-        content is lost when the program ends.
+        SQLite continues to write to a removed or replaced file without an error, and
+        the written results are lost when the program ends.
 
         Raises
         ------
@@ -185,13 +188,13 @@ class Database:
             raise DataError(message)
 
     def check_schema(self) -> bool:
-        """Return whether the file holds a results store; an empty file does not.
+        """Return True if the file contains a results store, and False if it is empty.
 
         Raises
         ------
         DataError
-            The file defines anything but the one table of a results store, or it has
-            another version.
+            The database does not define exactly the one table of a results store, or
+            the results store has another version.
         """
         schema = self.execute(
             "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 3"
@@ -211,26 +214,27 @@ class Database:
         return True
 
     def create_table(self) -> None:
-        """Create the table in an empty file."""
+        """Create the table of a results store in an empty file."""
         with self._connection:
             self.execute("BEGIN")
             self.execute(TABLE)
             self.execute(f"PRAGMA user_version = {VERSION}")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection to the SQLite file."""
         self._connection.close()
 
     def _is_endless(self) -> bool:
-        """Count steps, and return whether SQLite must stop the running query.
+        """Count the steps of a query, and return whether SQLite must stop the query.
 
-        SQLite calls this method after every `_STEPS_PER_CHECK` steps.
+        SQLite calls this method each time that the query has taken `_STEPS_PER_CHECK`
+        steps.
         """
         self._steps += _STEPS_PER_CHECK
         return self._steps > _FREE_STEPS and self._steps > _STEPS_PER_BYTE * self._size_of_files()
 
     def _size_of_files(self) -> int:
-        """Return the size of the database and its log, plus `_FREE_BYTES`, in bytes."""
+        """Return the size of the database and its log plus `_FREE_BYTES`, in bytes."""
         size = _FREE_BYTES
         for ending in ("", "-wal"):
             with contextlib.suppress(OSError):
@@ -238,7 +242,7 @@ class Database:
         return size
 
     def _former_version_error(self, version: int) -> DataError:
-        """Return the error about a store of an earlier version, with the remedy."""
+        """Return the error that reports a results store of an earlier version."""
         scripts = os.path.join(os.path.dirname(self._name), "*.resolved.yaml")
         remedy = (
             f"compute them again in another folder: the scripts are {scripts}; run each with "
@@ -252,7 +256,7 @@ class Database:
         return DataError(message)
 
     def _endless_error(self) -> DataError:
-        """Return the error about a query that takes too many steps."""
+        """Return the error that reports a query that would never end."""
         message = (
             f"{self._name}: is damaged: reading the file does not end; choose another folder, or "
             "delete this file and run again"
@@ -267,15 +271,16 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
     Parameters
     ----------
     path : Path
-        The SQLite file, absolute.
+        Absolute path of the SQLite file.
     name : str
-        The file's name in messages.
+        Name of the SQLite file in messages.
 
     Raises
     ------
     DataError
-        The file is not a results store, or a file next to it is unsafe. At the
-        end of the block: another file took the place of the store.
+        The file is not a results store, or a file next to the SQLite file is unsafe.
+        The error also reports that the SQLite file was removed, moved or replaced
+        before the end of the ``with`` block.
     sqlite3.Error
         SQLite cannot open the file.
     """
@@ -292,43 +297,46 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
             yield database
             database.check_in_place()
         finally:
-            # Without a write-ahead log, the store is one file. It can be read even in a
-            # read-only folder. The change fails while another process reads the store.
+            # A store without a write-ahead log is a single file, which can be read even
+            # in a read-only folder. SQLite cannot remove the log while another process
+            # reads the store. This error is ignored, because the log does no harm.
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("PRAGMA journal_mode=DELETE")
 
 
 @contextlib.contextmanager
 def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
-    """Open a results store for reading; None if there is no store.
+    """Open a results store for reading, and yield None if the store does not exist.
 
-    Nothing is written, and the folder may be one that cannot be written.
+    The function writes no file, so the folder may be read-only.
 
     Parameters
     ----------
     path : Path
-        The SQLite file, absolute.
+        Absolute path of the SQLite file.
     name : str
-        The file's name in messages.
+        Name of the SQLite file in messages.
 
     Raises
     ------
     DataError
-        The file is not a results store, or a file next to it is unsafe.
+        The file is not a results store, or a file next to the SQLite file is unsafe.
     sqlite3.Error
         SQLite cannot open the file.
     """
     if not path.is_file():
         yield None
         return
-    # SQLite follows a link, and looks for the companions where the link leads.
+    # If the path is a link, SQLite opens the target of the link, and reads the journal
+    # next to the target.
     target = Path(os.path.realpath(path))
     _check_companions(target)
     is_without_locks = not has_locks(target.parent / LOCK)
     if is_without_locks:
         _refuse_log_without_locks(target)
-    # With immutable=1, SQLite takes no locks. It also creates no files next to the
-    # database, which may be in another folder if the path is a link.
+    # With immutable=1, SQLite takes no locks, and creates no files next to the
+    # database. If the path is a link, such files would be in another folder of the
+    # user.
     mode = "immutable=1" if path.is_symlink() or is_without_locks else "mode=ro"
     with contextlib.closing(
         sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=_LOCK_TIMEOUT)
@@ -338,32 +346,34 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
 
 
 def _refuse_log_without_locks(path: Path) -> None:
-    """Refuse a store whose latest results are in a write-ahead log.
+    """Refuse a results store whose latest results are in a write-ahead log.
 
-    SQLite reads the log only with locks. Without locks, these results would be missing.
+    SQLite cannot read the write-ahead log on a file system without locks. The results
+    in the log would be missing.
 
     Raises
     ------
     DataError
-        The log holds results.
+        The write-ahead log contains results.
     """
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size > 0:
         message = (
             f"{log}: holds results that cannot be read here, because this file system has no "
-            "locks; copy the whole folder to a local disk and read it there, or let the run end "
-            "that writes it"
+            "locks; copy the whole folder to a local disk and read the copy, or wait until the run "
+            "that writes this file ends"
         )
         raise DataError(message)
 
 
 def _check_companions(path: Path) -> None:
-    """Refuse the files next to a database that a third party may have made to do harm.
+    """Refuse a database if a file next to the database is unsafe to open.
 
     Raises
     ------
     DataError
-        A companion is a link, a pipe or a device, or a journal names a super-journal.
+        A file next to the database is a link, a pipe or a device, or the journal of the
+        database names a super-journal.
     """
     for ending in _COMPANIONS:
         check_not_linked(f"{path}{ending}")
@@ -380,7 +390,7 @@ def _check_companions(path: Path) -> None:
 
 
 def _last_bytes(path: Path, count: int) -> bytes:
-    """Return the last bytes of a file; fewer if the file is shorter."""
+    """Return the last `count` bytes of a file, or the whole content of a short file."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - count))
@@ -388,7 +398,7 @@ def _last_bytes(path: Path, count: int) -> bytes:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return the device number and inode number of a file; None if it is missing."""
+    """Return the device and inode numbers of a file, or None if the file is missing."""
     try:
         status = os.stat(path)
     except OSError:

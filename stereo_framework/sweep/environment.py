@@ -1,4 +1,4 @@
-"""Description of the computer and of the package versions for each result."""
+"""Record the computer and the versions of packages that compute a result."""
 
 import contextlib
 import functools
@@ -17,12 +17,12 @@ _PACKAGES = (
     "opencv-python",
     "PyMaxflow",
 )
-"""Distributions whose versions are recorded with a result."""
+"""Names of the installed packages whose versions are stored with each result."""
 
 
 @functools.cache
 def environment() -> dict[str, str]:
-    """Return the versions and the machine that this process computes with."""
+    """Return a description of this machine, and the versions of Python and packages."""
     machine = f"{platform.system()} {platform.machine()}, {available_cores()} cores"
     return {
         "python": sys.version.split()[0],
@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the recorded packages that are installed."""
+    """Return the versions of the installed packages, by the name of the package."""
     installed = {}
     for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):

@@ -1,9 +1,10 @@
 """Executors, which compute several batches of tasks at the same time.
 
-The protocol `Executor` has the methods that a sweep needs. The class `Threads` computes
-batches in threads of this process. The class `OtherProcesses` sends batches to other
-processes. Both use an executor of `concurrent.futures` to distribute the batches. The
-module `dask_cluster` has the executor for Dask clusters.
+The protocol `Executor` defines the methods that a sweep needs. The class `Threads`
+computes batches in threads of this process. The class `OtherProcesses` sends batches to
+other processes. Each of these classes uses an executor of `concurrent.futures` to
+distribute the batches. The module `dask_cluster` defines the executor for Dask
+clusters.
 """
 
 import contextvars
@@ -19,7 +20,7 @@ from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.task_results import results_of_batch
 
 BatchFuture = futures.Future[list[list[Result]]]
-"""A future with the results of each task of a batch."""
+"""Future of a batch, which returns one list of results for each task of the batch."""
 
 
 class Executor(Protocol):
@@ -30,10 +31,10 @@ class Executor(Protocol):
 
     @property
     def workers(self) -> int | None:
-        """The number of batches that are computed at the same time; None if unknown."""
+        """The number of batches computed at the same time, or None if it is unknown."""
 
     def submit(self, batch: Batch, *, keep_maps: bool) -> BatchFuture:
-        """Begin to compute a batch as soon as a worker is free.
+        """Submit a batch, which is computed as soon as a worker is free.
 
         Parameters
         ----------
@@ -45,7 +46,7 @@ class Executor(Protocol):
         Raises
         ------
         BrokenExecutor
-            The executor does not accept batches, because a worker has died.
+            The executor does not accept batches any more, because a worker has died.
         ParameterError
             A stage cannot be sent to another process.
         """
@@ -53,26 +54,26 @@ class Executor(Protocol):
     def has_lost(self, error: Exception) -> bool:
         """Return whether the exception of a future means that its worker died.
 
-        The batch can then be computed again.
+        If a worker died, the sweep computes the tasks of the batch again.
         """
         return isinstance(error, futures.BrokenExecutor | futures.CancelledError)
 
     def check_workers(self) -> None:
         """Warn if no worker is available.
 
-        The sweep calls this method once a second as long as it waits for a batch.
+        While a sweep waits for a batch, the sweep calls this method once a second.
         """
         return
 
     def is_gone(self) -> bool:
-        """Return whether the executor can no longer be reached.
+        """Return whether the connection to the executor is lost.
 
-        Futures of such an executor never end.
+        If the connection is lost, futures of the executor never end.
         """
         return False
 
     def gone_error(self) -> StereoFrameworkError:
-        """Return the error about an executor that can no longer be reached."""
+        """Return the error that reports a lost connection to the executor."""
         message = (
             "executor: its workers can no longer be reached; they must run until all results are "
             "computed; stored results are kept; start the workers, and run again to continue"
@@ -80,7 +81,7 @@ class Executor(Protocol):
         return StereoFrameworkError(message)
 
     def stop(self) -> None:
-        """Ask the batches that are computed now to end early, if they can."""
+        """Request that the running batches end early, if the executor supports this."""
         return
 
 
@@ -90,7 +91,7 @@ class Threads(Executor):
     Parameters
     ----------
     pool : ThreadPoolExecutor
-        The threads. The caller ends them.
+        Executor that manages the threads. The caller must shut down the executor.
     """
 
     def __init__(self, pool: futures.ThreadPoolExecutor):
@@ -105,29 +106,30 @@ class Threads(Executor):
     def submit(self, batch: Batch, *, keep_maps: bool) -> BatchFuture:
         """Compute a batch in a thread.
 
-        The thread uses the context variables of the calling thread. They contain, for
-        example, the functions that receive reports about progress.
+        The thread uses the context variables of the calling thread. For example, a
+        context variable contains the functions that display the progress of a run.
         """
         context = contextvars.copy_context()
         return self._pool.submit(context.run, self._compute, batch, keep_maps)
 
     def stop(self) -> None:
-        """Ask the stages that run now to end early."""
+        """Request that the running stages end early."""
         self._stop_event.set()
 
     def _compute(self, batch: Batch, keep_maps: bool) -> list[list[Result]]:
-        """Return the results of a batch. The method runs in a thread of the pool."""
+        """Compute a batch in the current thread, which is a thread of the pool."""
         with stopped_by(self._stop_event):
             return results_of_batch(batch, keep_maps=keep_maps)
 
 
 class OtherProcesses(Executor):
-    """Workers in other processes, to which the batches are sent.
+    """Workers in other processes, which receive pickled batches.
 
     Parameters
     ----------
     pool : concurrent.futures.Executor
-        The workers, such as `Processes` or a ProcessPoolExecutor. The caller ends them.
+        Executor that manages the processes, such as `Processes` or a
+        ProcessPoolExecutor. The caller must shut down the executor.
     """
 
     def __init__(self, pool: futures.Executor):
@@ -135,11 +137,11 @@ class OtherProcesses(Executor):
 
     @property
     def workers(self) -> int | None:
-        """The number of workers; None if the pool does not give it."""
+        """The number of workers, or None if the pool does not report the number."""
         count: int | None = getattr(self._pool, "_max_workers", None)
         return count
 
     def submit(self, batch: Batch, *, keep_maps: bool) -> BatchFuture:
-        """Send a batch to a worker."""
+        """Send a pickled batch to a worker in another process."""
         arguments: tuple[Any, ...] = pack_tasks(batch, keep_maps=keep_maps)
         return self._pool.submit(run_packed_tasks, *arguments)

@@ -27,7 +27,7 @@ COMMAND_REMEDIES = Remedies(
         "truth its scale (--truth-scale, or disparity_scale in scene.yaml)"
     ),
 )
-"""Instructions for markers in the disparity maps and scenes that commands read."""
+"""Instructions that commands give if a disparity map or a scene is read incorrectly."""
 
 
 def measure_map(
@@ -49,36 +49,39 @@ def measure_map(
     ----------
     path : path-like
         File of the disparity map, in the encoding of the data set. PFM and npy files
-        contain pixels.
+        contain disparities in pixels.
     scene : str or Scene
-        Scene of the disparity map.
+        Scene that the disparity map belongs to.
     protocol : str, mapping or Protocol, optional
-        Protocol of the evaluation; see `resolve`. Default: the protocol of the scene.
+        Protocol of the evaluation. The function `resolve` lists the allowed values. The
+        default is the protocol of the scene.
     method : str
-        Name of the method. Default: the name of the file without its extension.
+        Name of the method. The default is the name of the file without its extension.
     maps_path : path-like, optional
-        Path under ``maps`` in the script of the result. It is the folder if a folder
-        contains the disparity maps of several scenes. Default: `path`.
+        Path that the script of the result contains under ``maps``. If a folder contains
+        the disparity maps of several scenes, pass the path of this folder. The default
+        is `path`.
     disparity_scale : float, optional
-        Stored units per pixel. It is negative if the file contains negative
-        disparities. Default: the scale of the scene for images with 8 bits, 256 for
-        images with 16 bits, otherwise 1.
+        Stored units per pixel. The scale is negative if the file contains negative
+        disparities. The default is the scale of the scene for images with 8 bits, 256
+        for images with 16 bits, and 1 for other files.
     unknown : float, optional
-        Stored value that means no estimate. Default: 0 for images, and only values that
-        are not finite for other files. There is one exception: in the images of the
-        2002 paper, 0 is a disparity. Therefore no value of an image with 8 bits means
-        "no estimate" if the protocol counts missing estimates as bad.
+        Stored value that means "no estimate". The default for images is 0. In other
+        files, only values that are not finite mean "no estimate" by default. If the
+        protocol counts missing estimates as bad, images with 8 bits have no default
+        value, because such images of the 2002 paper contain 0 as a disparity.
     changes : mapping, optional
-        Fields of the protocol to change.
+        Fields of the protocol that are changed, with their new values.
     data : path-like, optional
-        Folder of the data sets; see `load_scene`.
+        Folder of the data sets. `load_scene` documents the default.
     remedies : Remedies, optional
-        Instructions for markers. Default: the instructions for commands.
+        Instructions in the warnings of the result, for example about stored values that
+        probably mean "no estimate". The default is `COMMAND_REMEDIES`.
 
     Returns
     -------
     Result
-        The statistics, with the disparity map.
+        The statistics of the disparity map, and the disparity map itself.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def measure_map(
         The scene or the file does not exist, the file is damaged, or the disparity map
         and the scene differ in size.
     ParameterError
-        The protocol has a fault, or the name of the method cannot be stored.
+        The protocol is not valid, or the name of the method cannot be stored.
     """
     loaded_scene = load_scene(scene, data=data) if isinstance(scene, str) else scene
     base_protocol = of_scene(loaded_scene) if protocol is None else resolve(protocol)
@@ -106,8 +109,8 @@ def measure_map(
     map_remedies = replace(remedies or COMMAND_REMEDIES, map_scale=scale)
     identity = _identity(loaded_scene, parameters, disparity)
     statistics = statistics_of(disparity, loaded_scene, used_protocol)
-    # The call of `_identity` has read the images. Only now is it known whether their
-    # files are damaged.
+    # The function `_identity` has read the images, and has recorded damaged image files
+    # in `loaded_scene.damage`.
     damage = loaded_scene.damage
     reading_errors = find_reading_errors(disparity, loaded_scene, remedies=map_remedies)
     return Result(
@@ -132,7 +135,7 @@ def measure_map(
 
 
 def _refuse_unencodable_name(method: str) -> None:
-    """Refuse the name of a method that cannot be written in the current encoding."""
+    """Refuse a name of a method that the current text encoding cannot represent."""
     fault = encoding_fault(method)
     if fault:
         message = f"{fault}; set PYTHONUTF8=1 in the environment, or name the method (--name)"
@@ -140,7 +143,7 @@ def _refuse_unencodable_name(method: str) -> None:
 
 
 def _reading_parameters(disparity_scale: float | None, unknown: float | None) -> dict[str, float]:
-    """Return the given parameters, which change how the file is read."""
+    """Return the parameters that the caller has given for reading the file."""
     reading: dict[str, float] = {}
     if disparity_scale is not None:
         reading["disparity_scale"] = disparity_scale
@@ -152,11 +155,11 @@ def _reading_parameters(disparity_scale: float | None, unknown: float | None) ->
 def _identity(scene: Scene, parameters: Mapping[str, Any], disparity: Disparity) -> str:
     """Return the identity of the result of a disparity map.
 
-    The identity contains the disparity map and not its file, because the protocol
-    decides, too, how the file is read. It contains no code and no search range, because
-    no code of this package has computed the disparity map. The code of the evaluation
-    does not belong to it either, because a disparity map is evaluated each time that it
-    is added.
+    The identity contains the digest of the disparities instead of the file, because the
+    meaning of the values in the file also depends on the protocol. The identity
+    contains neither code nor a search range, because another program has computed the
+    disparity map. The identity does not contain the code of the evaluation, because
+    each call of `measure_map` evaluates the disparity map again.
     """
     content = {**parameters, "matcher.map": content_digest(disparity, {}).hex()}
     return run_id(scene_digest(scene), "", content, "")
@@ -178,19 +181,20 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
     Parameters
     ----------
     folder : Path
-        Results folder, which is created if it does not exist.
+        Results folder. The function creates a missing folder.
     results : sequence of Result
-        Results of `measure_map`.
+        Results that `measure_map` has returned.
 
     Returns
     -------
     list of Result
-        The same results, with the paths of their disparity maps in the folder.
+        The given results, with the paths of their disparity maps in the folder.
 
     Raises
     ------
     DataError
-        A method of a script has the same name, or another process writes to the folder.
+        The folder contains results of a script whose method has the same name, or
+        another process writes to the folder.
     """
     with Store(folder, create=True) as store:
         _refuse_names_of_script_methods(folder, store.results(), results)
@@ -206,7 +210,7 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
 def _refuse_names_of_script_methods(
     folder: Path, earlier_results: Sequence[Result], results: Sequence[Result]
 ) -> None:
-    """Refuse results with the name of a method that a script has run in the folder."""
+    """Refuse results if a script has run a method with the same name in the folder."""
     script_methods = {result.method for result in earlier_results if "maps" not in result.script}
     common_names = script_methods.intersection(result.method for result in results)
     if common_names:

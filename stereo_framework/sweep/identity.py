@@ -1,8 +1,9 @@
-"""Identities of runs, and the digests of content that they consist of.
+"""Identities of runs, and digests of scenes, files and values.
 
-A run is identified by the content of its scene, its search range, its parameters, the
-files of its stages and the code that computes its disparity map. A result is stored under
-a key that contains this identity, see `tasks.Task.keys`.
+The identity of a run depends on the content of the scene, the search range, all
+parameters, the files of the stages, and the code that computes the disparity map. The
+key under which a result is stored contains the identity of its run. The property
+`tasks.Task.keys` returns the keys.
 """
 
 import hashlib
@@ -20,10 +21,14 @@ from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.core.source_summaries import summarize_source
 
 _IGNORED_FIELDS = {(Frame, "name")}
-"""Fields that only messages show. The name of a frame may be an absolute path."""
+"""Fields that are not part of a digest, because only messages show their values.
+
+The name of a frame may be an absolute path. A digest with this name would change if the
+data sets were moved to another folder.
+"""
 
 _DIGESTS: weakref.WeakKeyDictionary[Scene, str] = weakref.WeakKeyDictionary()
-"""Digests of scenes, which are kept as long as the scenes."""
+"""Digests of scenes. The digest of a scene is kept as long as the scene exists."""
 
 
 # --- scenes ---------------------------------------------------------------------------
@@ -32,19 +37,19 @@ _DIGESTS: weakref.WeakKeyDictionary[Scene, str] = weakref.WeakKeyDictionary()
 def scene_digest(scene: Scene) -> str:
     """Return the digest of everything that matching and evaluation read from a scene.
 
-    Arrays count with their content. Other frames, masks and ground truths that cannot be
-    loaded are part of the digest as such, because few runs need them. A run that needs
-    them fails.
+    The digest covers the numbers in the arrays of the scene. If a mask, an additional
+    frame or an additional ground truth cannot be loaded, the digest contains a mark
+    instead, because few runs need this file. If a run needs the file, the run fails.
 
     Parameters
     ----------
     scene : Scene
-        The scene. Its digest is kept until `forget_digest` is called.
+        The scene. The module keeps its digest until `forget_digest` is called.
 
     Returns
     -------
     str
-        Hexadecimal digest.
+        Hexadecimal digest of the scene.
 
     Raises
     ------
@@ -63,10 +68,11 @@ def _loaded_values(scene: Scene) -> dict[int, Any]:
     Returns
     -------
     dict of int to object
-        The loaded values, by the `id` of the functions that load them.
+        Dictionary from the `id` of each loading function to the loaded value.
     """
     pair = {scene.reference_index: scene.reference, scene.match_index: scene.match}
-    # Pixels without data are filled in an image. Therefore the masks count too.
+    # A loaded image has filled values at pixels without data. Only the mask of valid
+    # pixels shows which values are filled, so the digest also covers the mask.
     values: dict[int, Any] = {
         id(scene.frames[index].load): (image, scene.valid(index)) for index, image in pair.items()
     }
@@ -77,7 +83,7 @@ def _loaded_values(scene: Scene) -> dict[int, Any]:
 
 
 def forget_digest(scene: Scene) -> None:
-    """Forget the digest of a scene, so that its files are read again next time."""
+    """Delete the stored digest of a scene, so that `scene_digest` computes it again."""
     _DIGESTS.pop(scene, None)
 
 
@@ -85,22 +91,24 @@ def forget_digest(scene: Scene) -> None:
 
 
 def content_digest(value: Any, loaded_values: Mapping[int, Any]) -> bytes:
-    """Return the digest of a value with everything that it contains.
+    """Return the digest of a value and of all values that the value contains.
 
     Parameters
     ----------
     value : object
-        A dataclass, a mapping, a sequence, an array, a function that loads one of these,
-        or a value that its ``repr`` describes completely.
+        A dataclass, a mapping, a sequence, an array, a function without arguments that
+        loads such a value, or any value that its ``repr`` describes completely.
     loaded_values : mapping of int to object
-        Values that some functions have loaded already, by the `id` of the function.
+        Dictionary from the `id` of a loading function to the value that the function
+        has already loaded.
 
     Returns
     -------
     bytes
         SHA-256 digest.
     """
-    # A function comes first, because a function that loads may also be a dataclass.
+    # This test comes before the test for dataclasses, because a loading function may be
+    # a callable dataclass.
     if callable(value):
         return _digest_of_loaded_value(value, loaded_values)
     if is_dataclass(value):
@@ -128,18 +136,19 @@ def _digest_of_loaded_value(load: Any, loaded_values: Mapping[int, Any]) -> byte
     try:
         value = load()
     except Exception:
-        # A function of the user may raise anything. Perhaps no run needs its value.
+        # A function of the user may raise any exception. The exception is not reported,
+        # because perhaps no run needs the value.
         return _digest("cannot be loaded")
     return content_digest(value, loaded_values)
 
 
 def _digest_of_parts(kind: str, parts: Iterable[Any], loaded_values: Mapping[int, Any]) -> bytes:
-    """Return the digest of a kind of value that consists of other values."""
+    """Return the digest of a value that consists of the given parts."""
     return _digest(kind, *(content_digest(part, loaded_values) for part in parts))
 
 
 def _digest_of_array(array: np.ndarray, loaded_values: Mapping[int, Any]) -> bytes:
-    """Return the digest of an array; numbers behind a mask do not count."""
+    """Return the digest of an array without the values of its masked elements."""
     if isinstance(array, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(array)
         visible = np.where(mask, np.zeros((), array.dtype), array.data)
@@ -150,9 +159,10 @@ def _digest_of_array(array: np.ndarray, loaded_values: Mapping[int, Any]) -> byt
 
 
 def files_digest(files: Iterable[Path]) -> str:
-    """Return the digest of the content of files and folders, in their order.
+    """Return the digest of the content of files and folders.
 
-    Comments and docstrings of Python files do not count.
+    The digest depends on the order of the files. A change of comments or docstrings in
+    a Python file does not change the digest.
 
     Parameters
     ----------
@@ -162,7 +172,7 @@ def files_digest(files: Iterable[Path]) -> str:
     Returns
     -------
     str
-        Hexadecimal digest.
+        Hexadecimal digest of all files and folders together.
     """
     return _digest("files", *map(_digest_of_file, files)).hex()
 
@@ -178,18 +188,18 @@ def _digest_of_file(file: Path) -> bytes:
 
 
 def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) -> str:
-    """Return the identity of a run, 16 hexadecimal digits.
+    """Return the identity of a run as a text of 16 hexadecimal digits.
 
     Parameters
     ----------
     scene : str
-        Digest of the scene, see `scene_digest`.
+        Digest of the scene, which `scene_digest` returns.
     search : str
         Text that describes the search range completely.
     parameters : mapping of str to object
-        All parameters by their addresses.
+        Values of all parameters. The keys are the addresses of the parameters.
     code : str
-        Digest of the code, see `code_identity.CodeReader.matching_digest`.
+        Digest of the code, which `code_identity.CodeReader.matching_digest` returns.
     """
     parts = [scene, search, dict(parameters), code]
     return _digest(json.dumps(parts, sort_keys=True, default=repr)).hex()[:16]
@@ -201,16 +211,17 @@ def result_key(*parts: str) -> str:
     Parameters
     ----------
     *parts : str
-        Texts that identify the result together, such as run, method and protocol. Two
-        different sequences have two keys, whatever characters the texts contain.
+        Texts that together identify the result, such as the identity of the run and the
+        name of the method. Two different sequences of texts have two different keys.
     """
     return json.dumps(parts)
 
 
 def _digest(kind: str, *parts: bytes | memoryview) -> bytes:
-    """Return the digest of a kind of value and of its parts."""
+    """Return the digest of the name of a kind of value and of the parts of the value."""
     digest = hashlib.sha256(kind.encode())
-    # The digests of the parts have equal lengths, so the limits of the parts are clear.
+    # Each part is replaced by its digest. All digests have the same length, so that
+    # ("ab", "c") and ("a", "bc") have different results.
     for part in parts:
         digest.update(hashlib.sha256(part).digest())
     return digest.digest()

@@ -1,4 +1,4 @@
-"""Find out which file of a folder is the disparity map of which scene."""
+"""Assign the disparity maps in a folder to the scenes that they belong to."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,13 @@ class FolderMaps:
     Parameters
     ----------
     maps : mapping of str to Path
-        File of the disparity map of each scene, by the full name of the scene. The
-        scenes have the order of the data sets.
+        Dictionary from the full name of a scene to the file of its disparity map. The
+        scenes have the same order as in the data sets.
     unassigned_files : tuple of Path
         Files with the extension of a disparity map that belong to no scene.
     missing_scenes : tuple of str
-        Scenes of the same data sets without a disparity map.
+        Names of scenes without a disparity map. Only the data sets for which the folder
+        contains at least one disparity map are considered.
     """
 
     maps: Mapping[str, Path]
@@ -39,43 +40,47 @@ def find_maps(
     scenes: Sequence[str] = (),
     data: PathLike | None = None,
 ) -> FolderMaps:
-    """Assign the disparity maps in a folder to scenes by their names.
+    """Assign the disparity maps in a folder to scenes by the names of the files.
 
     Parameters
     ----------
     folder : path-like
-        Folder with disparity maps, also in subfolders. A file belongs to a scene if its
-        name is the name of the scene (``tsukuba.png``) or begins with it
-        (``tsukuba_mine.pfm``), or if one of its folders has the name of the scene
-        (``trainingQ/Pipes/disp0MINE.pfm``).
+        Folder with disparity maps, which may be in subfolders. A file belongs to a
+        scene if the name of the file begins with the name of the scene, such as
+        ``tsukuba.png`` or ``tsukuba_mine.pfm``. A file also belongs to a scene if one
+        of its folders has the name of the scene, such as
+        ``trainingQ/Pipes/disp0MINE.pfm``.
     protocol : str or mapping, optional
-        A preset, or a protocol that is derived from a preset. Without `scenes`, only
-        scenes of data sets with this preset are considered.
+        Name of a preset, or a protocol that is derived from a preset. If `scenes` is
+        empty, only scenes of data sets with this preset are considered.
     scenes : sequence of str, optional
-        The scenes to consider: names, data sets (``middlebury-v3/trainingQ``) and
-        patterns; see `find_scenes`. Default: all scenes that are not synthetic.
+        Names of scenes, names of data sets such as ``middlebury-v3/trainingQ``, and
+        patterns that `find_scenes` accepts. Only scenes with these names are
+        considered. By default, all scenes except synthetic scenes are considered.
     data : path-like, optional
-        Folder of the data sets; see `load_scene`.
+        Folder of the data sets. `load_scene` documents the default.
 
     Returns
     -------
     FolderMaps
-        The disparity map of each scene, and the files and scenes without a counterpart.
+        The disparity map of each scene, the files without a scene, and the scenes
+        without a file.
 
     Raises
     ------
     DataError
-        The folder does not exist, no file belongs to a scene, a file fits several
-        scenes equally well, or a scene has two files.
+        The folder does not exist, no file belongs to a scene, the name of a file fits
+        several scenes equally well, or two files belong to the same scene.
     ParameterError
-        The protocol has a fault.
+        The protocol is not valid.
     """
     root = Path(folder)
     if not root.is_dir():
         message = f"{root}: there is no such folder"
         raise DataError(message)
     if protocol is not None:
-        # An unknown protocol is refused before files are searched.
+        # This call raises an error if the protocol is unknown. The check comes before
+        # the search for files, which may take long.
         resolve(protocol)
     preset = None if scenes else _preset_of(protocol)
     candidates = _named_scenes(scenes, data) if scenes else _scenes_under(preset, data)
@@ -99,26 +104,28 @@ def find_maps(
 
 
 def _preset_of(protocol: str | Mapping[str, Any] | None) -> str | None:
-    """Return the name of the preset that a protocol is derived from."""
+    """Return the name of the preset on which a protocol is based."""
     if protocol is None or isinstance(protocol, str):
         return protocol
     return str(protocol["base"])
 
 
 def _map_of_scene(folder: Path, scenes_of_file: Mapping[Path, Sequence[str]]) -> dict[str, Path]:
-    """Return the file of each scene, by the name of the scene.
+    """Return a dictionary from the name of each scene to the file of its disparity map.
 
     Parameters
     ----------
     folder : Path
-        Folder of the files, for messages.
+        Folder of the files. Messages contain this path.
     scenes_of_file : mapping of Path to sequence of str
-        The scenes that fit each file best. Files without a scene are left out.
+        Names of the scenes that fit the name of each file best. Files without a scene
+        are left out of the result.
 
     Raises
     ------
     DataError
-        A file fits several scenes equally well, or a scene has two files.
+        The name of a file fits several scenes equally well, or two files belong to the
+        same scene.
     """
     maps: dict[str, Path] = {}
     for path, names in scenes_of_file.items():
@@ -143,13 +150,13 @@ def _map_of_scene(folder: Path, scenes_of_file: Mapping[Path, Sequence[str]]) ->
 
 
 def _missing_scenes(candidates: Sequence[str], maps: Collection[str]) -> tuple[str, ...]:
-    """Return the scenes without a map in the data sets of the scenes with a map."""
+    """Return the scenes without a map, if another scene of their data set has a map."""
     folders = {_folder_of(name) for name in maps}
     return tuple(name for name in candidates if name not in maps and _folder_of(name) in folders)
 
 
 def _folder_of(scene_name: str) -> str:
-    """Return the data set of a scene, with its subfolder if there is one."""
+    """Return the name of a scene's data set, including the subfolder of the scene."""
     return scene_name.rpartition("/")[0]
 
 
@@ -157,12 +164,12 @@ def _folder_of(scene_name: str) -> str:
 
 
 def _named_scenes(scenes: Sequence[str], data: PathLike | None) -> list[str]:
-    """Return the full names of scenes, data sets and patterns.
+    """Return the full names of all scenes that fit the given names or patterns.
 
     Raises
     ------
     DataError
-        No scene has one of these names.
+        No scene fits one of the given names or patterns.
     """
     wanted_names: set[str] = set()
     for scene in scenes:
@@ -179,10 +186,10 @@ def _named_scenes(scenes: Sequence[str], data: PathLike | None) -> list[str]:
 
 
 def _scenes_under(preset: str | None, data: PathLike | None) -> list[str]:
-    """Return the scenes of all data sets, or of the data sets with a protocol.
+    """Return the scenes of all data sets, or only of data sets with a given protocol.
 
-    Synthetic scenes are left out. A file with the name of a synthetic scene rarely
-    belongs to this scene.
+    Synthetic scenes are left out, because a file with the name of a synthetic scene
+    rarely belongs to this scene.
     """
     names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
     if preset is None:

@@ -14,11 +14,18 @@ _SHARE_OF_FREE_MEMORY = 0.8
 """Share of the free memory of this machine that a sweep uses by default."""
 
 _MIN_BATCHES_WITHIN_LIMIT = 16
-"""Number of batches that must fit into memory if only their upper bound is known."""
+"""Number of batches for which a rough estimate of their memory is sufficient.
+
+A batch is accepted without an exact estimate if this number of batches with the same
+upper bound of memory would fit into the limit.
+"""
 
 
 class BatchRefusedError(Exception):
-    """A batch that cannot be computed. The text is the error of its tasks."""
+    """Error that reports a batch that cannot be computed.
+
+    The results of all tasks in the batch contain the text of this error.
+    """
 
 
 class MemoryBudget:
@@ -29,8 +36,8 @@ class MemoryBudget:
     limit : int, optional
         Memory limit in bytes. The default is most of the free memory of this machine.
     is_on_this_machine : bool
-        Whether the batches are computed on this machine. The default limit for other
-        machines is infinite, because their memory is unknown.
+        Whether this machine computes the batches. If other machines compute the
+        batches, the default limit is infinite, because their memory is unknown.
 
     Raises
     ------
@@ -49,13 +56,15 @@ class MemoryBudget:
         Raises
         ------
         BatchRefusedError
-            The batch needs more memory than the limit, or the estimate fails.
+            The batch needs more memory than the limit, or a function of a stage that
+            estimates the memory raises an exception.
         """
         scene = batch[0].scene
         search = batch[0].search
         shape = scene.reference.shape[:2]
         pipelines = [task.setting.pipeline for task in batch]
-        # Most batches of large sweeps are small, so an upper bound is enough.
+        # Large sweeps have many batches, and most batches need little memory. For such
+        # a batch, an upper bound is sufficient, which takes less time than an estimate.
         bound = memory_bound(pipelines, shape, search)
         if bound <= self.limit / _MIN_BATCHES_WITHIN_LIMIT:
             return int(bound)
@@ -85,7 +94,7 @@ class MemoryBudget:
 
 
 def _default_limit(is_on_this_machine: bool) -> float:
-    """Return the default of the memory limit, in bytes."""
+    """Return the memory limit that is used if the caller gives no limit, in bytes."""
     if is_on_this_machine:
         return _SHARE_OF_FREE_MEMORY * free_memory()
     return math.inf

@@ -7,14 +7,15 @@ from typing import final
 class MissingValue:
     """Class of the object `MISSING`.
 
-    The object is false and has no text, so that a CSV file contains an empty cell.
+    The truth value of the object is False, and its text is empty. The cell of a missing
+    value in a CSV file is therefore empty.
     """
 
     __slots__ = ()
     _only_object: "MissingValue | None" = None
 
     def __new__(cls) -> "MissingValue":
-        """Return the only object of the class."""
+        """Return the only object of the class, and create it at the first call."""
         if cls._only_object is None:
             cls._only_object = super().__new__(cls)
         return cls._only_object
@@ -29,14 +30,14 @@ class MissingValue:
         return ""
 
     def __reduce__(self) -> str:
-        """Return the name of the object, so that copies are the same object."""
+        """Return a name for pickle, so that a copy of the object is the same object."""
         return "MISSING"
 
 
 MISSING = MissingValue()
-"""The value under a name that a result does not have.
+"""Object that `Result.value` returns if the result has no value under a name.
 
-An example is the smoothness weight of a method without smoothness term. In contrast,
-None is the value of a parameter that was set to null. The test for this object is
-``value is MISSING``.
+For example, a method without a smoothness term has no value for the smoothness weight.
+In contrast, None is the value of a parameter that was set to null. The expression
+``value is MISSING`` tests whether a value is missing.
 """

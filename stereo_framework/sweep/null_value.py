@@ -1,16 +1,17 @@
-"""The text that stands for null in tables of parameters that programs read."""
+"""Text for the value null in tables of parameters that programs read."""
 
 from typing import Any
 
 
 class NullText(str):
-    """The text "none", which no comparison calls smaller or larger than a number.
+    """The text "none", for which every order comparison with a number is False.
 
-    A column of a DataFrame with numbers and this text can be queried like a column with
-    numbers and NaN. For example, ``frame.query("truncation <= 20")`` leaves out the
-    rows with null, but a plain text would raise a TypeError. Unlike NaN, the text stays
-    in pivot tables and groups, and it differs from the missing value of a parameter
-    that a method does not have.
+    If a column of a DataFrame contains numbers and a plain text, the expression
+    ``frame.query("truncation <= 20")`` raises a TypeError. If the column contains
+    numbers and this text, the expression leaves out the rows with the text, as it
+    leaves out rows with NaN. Unlike rows with NaN, rows with this text appear in pivot
+    tables and groups. In addition, the text differs from the missing value of a
+    parameter that a method does not have.
     """
 
     __slots__ = ()
@@ -32,4 +33,4 @@ class NullText(str):
 
 
 NULL = NullText("none")
-"""The text of a parameter that was set to null."""
+"""Text in a table cell whose parameter was set to null."""

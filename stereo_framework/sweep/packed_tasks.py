@@ -27,13 +27,15 @@ class PackedTasks(NamedTuple):
     Parameters
     ----------
     plugins : tuple of str
-        Plug-ins that the other process must load first.
+        Plug-ins that the other process must load before it unpickles the tasks.
     code : str
-        Digest of the code that the tasks need, see `code_of_program`.
+        Digest of the code that the tasks need, which `code_of_program` returns.
     names : dict of str to str
-        Paths of the sources of the plug-ins, by the names of their modules here.
+        Dictionary from the name of each plug-in module in the sending process to the
+        path of its source file.
     tasks : bytes
-        Pickled tuple of the tasks without their scene, and the argument `keep_maps`.
+        Pickled pair of the list of tasks without their scene and the argument
+        `keep_maps`.
     scene : bytes
         Pickled scene with all its arrays.
     """
@@ -63,7 +65,8 @@ def pack_tasks(batch: Batch, *, keep_maps: bool) -> PackedTasks:
     plugins: dict[str, None] = {}
     for task in batch:
         plugins |= dict.fromkeys(task.setting.shared.get("plugins", ()))
-    # The scene is packed only once for all tasks.
+    # All tasks of a batch have the same scene. The tasks are pickled without the scene,
+    # and the scene is pickled only once.
     tasks: Any = [replace(task, scene=None) for task in batch]  # type: ignore[arg-type]
     try:
         return PackedTasks(
@@ -91,7 +94,8 @@ def run_packed_tasks(
     Returns
     -------
     list of list of Result
-        The results of each task, one for each protocol.
+        One list of results for each task. The list of a task has one result for each
+        protocol.
 
     Raises
     ------
@@ -106,7 +110,8 @@ def run_packed_tasks(
         tasks_without_scene, keep_maps = pickle.loads(tasks)
         is_same_code = _code_of(tasks_without_scene) == code
     except (AttributeError, ImportError):
-        # A function of the other process does not exist in this process.
+        # The tasks cannot be unpickled, because this process lacks a function that the
+        # sending process has.
         is_same_code = False
     if not is_same_code:
         message = (
@@ -120,7 +125,7 @@ def run_packed_tasks(
 
 
 def _code_of(tasks: Iterable[Task]) -> str:
-    """Return the digest of the code that tasks need in any process."""
+    """Return the digest of the code that every process needs to compute some tasks."""
     pipelines: list[Pipeline] = []
     protocols: list[Protocol] = []
     for task in tasks:
@@ -129,17 +134,19 @@ def _code_of(tasks: Iterable[Task]) -> str:
     return code_of_program(pipelines, protocols)
 
 
-# Consecutive batches usually have the same scene.
+# The cache keeps the latest pickled scene, because consecutive batches usually have the
+# same scene.
 @functools.lru_cache(1)
 def _pickled(scene: Scene) -> bytes:
-    """Return a scene with all its arrays as bytes."""
+    """Return a pickled scene with all its arrays."""
     return pickle.dumps(scene)
 
 
-# A scene keeps the regions and other arrays that were computed from it. Therefore, the
-# batches of a scene use the same object.
+# A scene object stores the regions and other arrays that were computed from the scene.
+# The cache returns the same object for all batches of a scene, so that these arrays are
+# computed only once.
 @functools.lru_cache(4)
 def _unpickled(scene: bytes) -> Scene:
-    """Return the scene that `_pickled` has packed."""
+    """Return the scene that `_pickled` has converted to bytes."""
     unpickled_scene: Scene = pickle.loads(scene)
     return unpickled_scene

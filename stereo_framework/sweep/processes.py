@@ -1,4 +1,4 @@
-"""Worker processes that survive the death of one of them and are killed at the end."""
+"""Pool of worker processes that continues to work if one of the processes dies."""
 
 import contextlib
 import multiprocessing
@@ -17,11 +17,11 @@ from stereo_framework.kernels.threads import LIMIT_HINT, ThreadPool, thread_coun
 _SPAWNING = multiprocessing.get_context("spawn")
 
 _CHECK_SECONDS = 0.5
-"""Time after which a waiting thread checks whether the pool has ended."""
+"""Time after which a waiting thread checks whether the pool has ended, in seconds."""
 
 
 class CannotStartError(StereoFrameworkError):
-    """The system starts no worker process."""
+    """Error that reports that the system refuses to start a worker process."""
 
     def __init__(self, error: Exception) -> None:
         reason = getattr(error, "strerror", None) or str(error)
@@ -33,7 +33,7 @@ class CannotStartError(StereoFrameworkError):
 
 
 class _Worker:
-    """A worker process and the pipe to it."""
+    """A worker process, and the pipe that connects it with the main process."""
 
     def __init__(self) -> None:
         self.pipe, end_of_worker = _SPAWNING.Pipe()
@@ -47,21 +47,22 @@ class _Worker:
 
 
 class Processes(Executor):
-    """Worker processes, which are killed at the end of the ``with`` block.
+    """Pool of worker processes, which are killed at the end of the ``with`` block.
 
-    Each process has a pipe, to which one thread at a time writes. A process that dies
-    therefore affects only the call that it computes. If the system starts fewer
-    processes than requested, calls wait until one of the started processes is free.
+    Each process has its own pipe, and only one thread at a time writes to the pipe. If
+    a process dies, only the call that the process computes is therefore affected. If
+    the system starts fewer processes than requested, each call waits until a process is
+    free.
 
     Parameters
     ----------
     workers : int, optional
-        Maximum number of processes; default: the number of `threads`.
+        Maximum number of processes. The default is the number of `threads`.
 
     Raises
     ------
     CannotStartError
-        The system starts no thread or process.
+        The system refuses to start a thread or a process.
     """
 
     def __init__(self, workers: int | None = None):
@@ -74,13 +75,13 @@ class Processes(Executor):
         self._is_warned = False
         self._changed = threading.Condition()
         try:
-            # The resource tracker is a process. If it were started by one of the
-            # threads below and the system refused to start it, the thread would print a
-            # traceback.
+            # The resource tracker is a process of Python, which this call starts. If
+            # the system refuses to start a process, this call raises an error that is
+            # handled below. An error in a thread of the pool would print a traceback.
             resource_tracker.ensure_running()
-            # A process begins with the signal mask of the thread that starts it. The
-            # threads block SIGINT, so that a process gets no interrupt before it has
-            # set its handler.
+            # A new process inherits the signal mask of the thread that starts the
+            # process. The threads block SIGINT, so that a process receives no interrupt
+            # before its handler for SIGINT is set.
             self._threads = ThreadPool(self._max_workers, "process", _block_interrupts)
         except (OSError, RuntimeError) as error:
             raise CannotStartError(error) from error
@@ -88,25 +89,27 @@ class Processes(Executor):
     def submit(  # type: ignore[override]
         self, function: Callable[..., Any], /, *arguments: Any
     ) -> Future[Any]:
-        """Send a call to a process.
+        """Let a worker process call a function, and return the future of the call.
 
         If the process dies, the future raises BrokenExecutor.
         """
         return self._threads.submit(self._call, function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
-        """Kill the processes."""
-        # The main thread takes no lock here. An interrupt could leave it locked.
+        """Kill all worker processes."""
+        # This method takes no lock, because an interrupt of the main thread could leave
+        # the lock locked.
         self._has_ended = True
         for worker in list(self._workers):
             worker.process.kill()
         self._threads.shutdown(wait, cancel_futures=cancel_futures)
 
     def _call(self, *call: Any) -> Any:
-        """Return the result of a call that a process computes."""
+        """Send a call to an idle process, and return the result of the call."""
         worker = self._free_worker()
         if self._has_ended:
-            # The process may have started after `shutdown` has killed all others.
+            # The method `shutdown` kills only processes that have started. This process
+            # may have started later, so it is killed here.
             worker.process.kill()
         try:
             worker.pipe.send(call)
@@ -115,8 +118,8 @@ class Processes(Executor):
             self._remove(worker)
             raise BrokenExecutor("a worker process died") from error
         except Exception:
-            # The call cannot be pickled, so it was not sent, and the process is still
-            # idle.
+            # The call cannot be pickled. The process has received nothing, so the
+            # process is free for another call.
             self._release(worker)
             raise
         self._release(worker)
@@ -125,7 +128,7 @@ class Processes(Executor):
         return result
 
     def _free_worker(self) -> _Worker:
-        """Return an idle process, or start one, or wait for one."""
+        """Return an idle process. If no process is idle, start a process or wait."""
         while True:
             with self._changed:
                 if self._idle:
@@ -142,7 +145,7 @@ class Processes(Executor):
                 return worker
 
     def _new_worker(self) -> _Worker | None:
-        """Start a process, or return None if the system refuses to start one."""
+        """Start a process, or return None if the system refuses to start a process."""
         worker = refusal = None
         try:
             worker = _Worker()
@@ -167,13 +170,13 @@ class Processes(Executor):
         return worker
 
     def _release(self, worker: _Worker) -> None:
-        """Let another call use a process."""
+        """Make a process available for the next call."""
         with self._changed:
             self._idle.append(worker)
             self._changed.notify()
 
     def _remove(self, worker: _Worker) -> None:
-        """Remove a process that has died. The system may start another one instead."""
+        """Remove a process that has died, so that a new process may be started."""
         worker.process.join()
         with self._changed:
             self._workers.discard(worker)
@@ -185,17 +188,17 @@ class Processes(Executor):
 
 
 def _block_interrupts() -> None:
-    """Block SIGINT in the calling thread, and in the processes that it starts."""
+    """Block SIGINT in the calling thread and in processes that the thread starts."""
     # The function pthread_sigmask does not exist on Windows.
     if hasattr(signal, "pthread_sigmask"):
-        # When the resource tracker starts, it unblocks SIGINT in the calling thread.
-        # Therefore it must start before the signal is blocked.
+        # When the resource tracker starts, Python unblocks SIGINT in the calling
+        # thread. Therefore the resource tracker must start before SIGINT is blocked.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _unblock_interrupts() -> None:
-    """Let the calling thread, and the programs that it starts, receive SIGINT."""
+    """Unblock SIGINT in the calling thread and in programs that the thread starts."""
     if hasattr(signal, "pthread_sigmask"):
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -205,13 +208,15 @@ def _unblock_interrupts() -> None:
 
 
 def _serve(pipe: Any) -> None:
-    """Compute the calls that come through a pipe, until the pipe is closed."""
-    # The parent process handles interrupts. SIGINT gets a handler that does nothing. If
-    # it were ignored, the external programs that stages start would ignore it, too.
+    """Receive calls through a pipe and compute them, until the pipe is closed."""
+    # The parent process handles interrupts, so the handler for SIGINT in a worker does
+    # nothing. With `signal.SIG_IGN` instead of a handler, the external programs that
+    # stages start would also ignore SIGINT.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     _unblock_interrupts()
-    # Without this thread, a worker whose parent has died would end only after its call.
-    # If the system starts no thread, the worker works all the same.
+    # If the parent process dies, this thread ends the worker at once. Without the
+    # thread, the worker would first finish its call. If the system refuses to start the
+    # thread, the worker still computes calls.
     with contextlib.suppress(RuntimeError):
         threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
@@ -220,13 +225,14 @@ def _serve(pipe: Any) -> None:
             try:
                 result = function(*arguments)
             except Exception as error:
-                # The parent process raises the exception.
+                # The worker sends the exception as the result of the call. The parent
+                # process raises the exception.
                 result = error
             pipe.send(result)
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent process ends, and end this process."""
+    """Wait until the parent process ends, and then end this worker process."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

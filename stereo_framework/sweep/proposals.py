@@ -1,7 +1,7 @@
-"""Propose the settings that a search for the best values tries.
+"""Propose the settings that a search for the best parameter values tries.
 
-A tree-structured Parzen estimator of optuna proposes the settings. It learns from the
-trials that were reported to it.
+A tree-structured Parzen estimator of the package optuna proposes the settings. The
+estimator learns from the values of the trials that have finished.
 """
 
 import functools
@@ -22,21 +22,22 @@ try:
 except ImportError:
     raise MissingExtraError(f"tune needs optuna: {install_command('tune')}") from None
 
-# Without this line, optuna prints a line for each trial.
+# Without this call, optuna prints a line of text for each trial.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 PRUNER = optuna.pruners.PercentilePruner(75.0, n_startup_trials=5)
-"""The rule that stops a trial: its average is worse than those of 75 % of the trials.
+"""Rule that stops a trial whose average is worse than the averages of 75 % of trials.
 
-The averages of complete trials over the same number of scenes are compared. No trial is
-stopped before five trials are complete. A pruner that compares with the median stopped
-the best setting of a grid of window sizes on two scenes in half of all searches.
+The rule compares the average of a trial with the averages of all complete trials over
+the same number of scenes. Until five trials are complete, the rule stops no trial. The
+more common rule, which compares with the median, is too strict. For a grid of window
+sizes on two scenes, this rule stopped the best setting in half of all searches.
 """
 
 _MAX_MODEL_DRAWS = 10
-"""Number of times that the model may propose a setting that was already tried.
+"""Maximum number of consecutive proposals of the model that were already tried.
 
-After these draws, settings are drawn at random.
+After this number of proposals, the search draws settings at random.
 """
 
 _STATES = {
@@ -44,7 +45,7 @@ _STATES = {
     "pruned": optuna.trial.TrialState.PRUNED,
     "failed": optuna.trial.TrialState.FAIL,
 }
-"""The state in the study for each value of `Trial.state`."""
+"""State of a trial in the study of optuna, for each value of `Trial.state`."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ class Choice:
     Parameters
     ----------
     method_index : int
-        Index of the expansion of the method.
+        Index of the method among the methods of the script.
     value_indices : tuple of int
-        Index of a value for each group of axes of the expansion.
+        Index of the chosen value for each group of axes of the method.
     """
 
     method_index: int
@@ -64,20 +65,21 @@ class Choice:
 
 
 class Proposer:
-    """Proposes settings of a script. No setting is proposed twice.
+    """Source of proposals, which returns each setting of a script at most once.
 
     Parameters
     ----------
     expansions : sequence of Expansion
         The expansion of each method of the script.
     better : str
-        "lower" or "higher", the direction in which the values of trials improve.
+        The text "lower" if low values of trials are better, or "higher" if high values
+        are better.
     seed : int
         Seed of the random numbers.
     proposes_batches : bool
-        Whether several settings are proposed before the first of their values is
-        reported. The model then assumes that a setting without a value is a bad one,
-        so that the settings of a batch differ more.
+        Whether the search proposes several settings before it reports the value of the
+        first of these settings. The model then assumes that settings without a value
+        are bad, so that the settings of a batch differ more.
     """
 
     def __init__(
@@ -88,7 +90,8 @@ class Proposer:
         self._expansions = expansions
         self._study = optuna.create_study(direction=direction, pruner=PRUNER)
         with warnings.catch_warnings():
-            # Optuna warns that its multivariate model may change in later versions.
+            # Optuna warns that the multivariate model may change in later versions of
+            # optuna. This warning would not help the user.
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             self._model = optuna.samplers.TPESampler(
                 seed=seed, multivariate=True, group=True, constant_liar=proposes_batches
@@ -99,12 +102,13 @@ class Proposer:
     def propose(self) -> Trial:
         """Return a trial with a setting that was not proposed before.
 
-        If all settings were proposed before, this method never returns.
+        Do not call this method if all settings were proposed before, because the method
+        would never return.
 
         Raises
         ------
         ScriptError
-            The setting has a fault.
+            The values of the setting are not valid together.
         """
         proposal, choice = self._propose_choice()
         number = len(self._tried_choices)
@@ -115,7 +119,7 @@ class Proposer:
         return Trial(number, setting, proposal, setting_on_scene=setting_on)
 
     def _propose_choice(self) -> tuple[optuna.Trial, Choice]:
-        """Return a trial of the study, and its choice, which was not tried before."""
+        """Return a trial of the study, and a choice that was not tried before."""
         number_of_draws = 0
         while True:
             is_model_draw = number_of_draws < _MAX_MODEL_DRAWS
@@ -128,23 +132,24 @@ class Proposer:
             number_of_draws += 1
 
     def report(self, trial: Trial) -> None:
-        """Report the end of a trial to the model, which uses its value from then on."""
+        """Report the result of a finished trial to the model."""
         self._study.tell(trial.proposal, trial.value, _STATES[trial.state])
 
 
 def suggest_choice(expansions: Sequence[Expansion], proposal: optuna.Trial) -> Choice:
-    """Return the choice of a method and of its values that a trial suggests.
+    """Return the method and the values of axes that a trial of optuna suggests.
 
-    If there are several methods, the method is one parameter of the trial. Each group
-    of axes is another parameter. A group whose values are sorted numbers is searched in
-    their order. The values of other groups are searched as unrelated values.
+    If the script has several methods, the choice of the method is a parameter of the
+    trial. Each group of axes is another parameter of the trial. If the values of a
+    group are sorted numbers, optuna assumes that neighbouring values have similar
+    results. Otherwise, optuna treats the values of the group as unrelated.
 
     Parameters
     ----------
     expansions : sequence of Expansion
         The expansion of each method of the script.
     proposal : optuna.Trial
-        A trial of the study, which gets a value for each parameter.
+        Trial of the study. This function adds a value for each parameter to the trial.
     """
     has_several_methods = len(expansions) > 1
     method_index = 0
@@ -170,8 +175,8 @@ def suggest_choice(expansions: Sequence[Expansion], proposal: optuna.Trial) -> C
 def is_ordered(axis: Axis) -> bool:
     """Return whether the values of an axis are numbers that ascend or descend.
 
-    A null is allowed at one end. For a truncation, for example, a null means that the
-    costs are not truncated, so that it belongs beyond the largest number.
+    The first or the last value may also be null. For example, a truncation of null
+    means that the costs are not truncated, so null follows the largest truncation.
     """
     if split(axis.name).is_slot:
         return False

@@ -1,7 +1,7 @@
 """Compute the pseudo ground truth of a pair, which replaces missing ground truth.
 
-The pseudo ground truth is the disparity map of a strong method. It contains only the
-pixels for which the maps of both images agree.
+The pseudo ground truth is the disparity map of an accurate method. A pixel has a
+disparity only if the disparity maps of the left and the right image agree at the pixel.
 """
 
 import threading
@@ -13,55 +13,59 @@ from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
 
 SCRIPT = "truth_free/pseudo_truth"
-"""The built-in script of the method."""
+"""Name of the built-in script that computes the pseudo ground truth."""
 
 _SMOOTHING = ["preprocessing={use: binomial_blur, iterations: 2}"]
-"""Setting that reduces noise in the images.
+"""Values of the script that smooth the images, to reduce their noise.
 
-Two iterations are a Gaussian filter with a standard deviation of one pixel.
+Two iterations of the filter ``binomial_blur`` have nearly the same effect as a Gaussian
+filter with a standard deviation of one pixel.
 """
 
 _MIN_GAIN = 0.03
-"""Minimum gain of density for which the images are smoothed, as a share of all pixels.
+"""Minimum increase of the density for which the images are smoothed.
 
-On real pairs without noise, smoothing never increases the density by this value.
+The density of a disparity map is the fraction of pixels with a disparity. Smoothing of
+real images without noise always increases the density by less than this value.
 """
 
 _MAX_STORED_MAPS = 4
-"""Maximum number of maps that stay in memory.
+"""Maximum number of disparity maps that this module keeps in memory.
 
-Consecutive results usually have the same scene, so a few maps are enough.
+Consecutive results usually have the same scene, so a small number of disparity maps is
+sufficient.
 """
 
 _stored_maps: dict[tuple[str, str], Disparity] = {}
-"""Pseudo ground truth by the digest of the scene and the search range."""
+"""Pseudo ground truth for each pair of the digest of a scene and a search range."""
 
 _lock = threading.Lock()
-"""Lock for `_stored_maps`. Threads that need the same map compute it only once."""
+"""Lock for `_stored_maps`, so that several threads do not compute the same map."""
 
 
 def pseudo_truth_of(scene: Scene, search: SearchRange | None = None) -> Disparity:
-    """Return the pseudo ground truth of a scene's pair.
+    """Return the pseudo ground truth of the two images of a scene.
 
-    The latest maps stay in memory, so that a process computes each map only once.
+    The latest disparity maps stay in memory, so that a process usually computes each
+    disparity map only once.
 
     Parameters
     ----------
     scene : Scene
-        The scene with the pair.
+        Scene with the two images.
     search : SearchRange, optional
-        Search range. It is used only if the scene has no search range.
+        Search range that is used if the scene has no search range.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels. NaN marks pixels for which the maps of both images
-        disagree.
+        Disparities in pixels. The value is NaN at pixels where the disparity maps of
+        the left and the right image disagree.
 
     Raises
     ------
     DataError
-        There is no search range.
+        The scene has no search range, and the argument `search` is None.
     StereoFrameworkError
         The cost volume of the pair does not fit into memory.
 
@@ -70,11 +74,12 @@ def pseudo_truth_of(scene: Scene, search: SearchRange | None = None) -> Disparit
     The script ``truth_free/pseudo_truth`` contains all parameters of the method. The
     matching cost is AD-census, in which the absolute differences have half the weight.
     The optimizer is semi-global matching along eight paths, with smaller penalties at
-    edges of either image. A parabola and a median filter refine the map. Pixels whose
-    disparities differ by more than one pixel between the two maps are removed.
+    intensity edges. A parabola fit and a median filter refine the disparity map. The
+    left-right consistency check removes each pixel whose disparities in the two
+    disparity maps differ by more than one pixel.
 
-    If smoothing of the images increases the density of the map by more than 3 % of all
-    pixels, the images are smoothed.
+    The function also computes a disparity map of smoothed images. If this disparity map
+    has more disparities, by at least 3 % of all pixels, the function returns it.
     """
     pair_search = scene.search or search
     key = (scene_digest(scene), str(pair_search))
@@ -87,7 +92,7 @@ def pseudo_truth_of(scene: Scene, search: SearchRange | None = None) -> Disparit
 
 
 def _compute(scene: Scene, search: SearchRange | None) -> Disparity:
-    """Return the map of the original images, or of smoothed images if it is denser."""
+    """Return the map of the original or of the smoothed images, whichever is denser."""
     original = _match(scene, search, [])
     smoothed = _match(scene, search, _SMOOTHING)
     original_density = np.isfinite(original).mean()
@@ -96,6 +101,6 @@ def _compute(scene: Scene, search: SearchRange | None) -> Disparity:
 
 
 def _match(scene: Scene, search: SearchRange | None, overrides: list[str]) -> Disparity:
-    """Return the disparity map of the built-in script with some settings changed."""
+    """Return the disparity map of the built-in script with some changed values."""
     pipeline = load(SCRIPT, overrides=overrides).only.pipeline
     return pipeline.estimate(scene, search).disparity

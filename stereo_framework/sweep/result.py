@@ -1,4 +1,4 @@
-"""The result of one run: the statistics of a setting on a scene under a protocol."""
+"""Statistics, run times and disparity map of one run of a method on a scene."""
 
 from __future__ import annotations
 
@@ -22,43 +22,44 @@ from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.value_text import method_text
 
 EVALUATION = "evaluation"
-"""Key of `Result.seconds` for the time in which the disparity map was evaluated."""
+"""Key of `Result.seconds` for the run time of the evaluation of the disparity map."""
 
 MEMORY = "peak_memory"
-"""Name of the statistic for the memory of external programs, in MiB."""
+"""Name of the statistic for the peak memory of external programs, in MiB."""
 
 MESSAGES = "messages"
 """Key of `Result.environment` for the messages that external programs printed."""
 
 LOWER_BOUND = "lower_bound"
-"""Name of the statistic for an optimizer's lower bound of the energy."""
+"""Name of the statistic for the lower bound of the energy that an optimizer reports."""
 
 GAP = "gap"
-"""Name of the statistic for the distance of the energy from its lower bound.
+"""Name of the statistic for the difference of the energy and its lower bound.
 
-The unit is percent of the bound.
+The unit of this statistic is percent of the lower bound.
 """
 
 TRACE = "trace"
-"""Key of `Result.environment` for the optimizer's trace, as JSON.
+"""Key of `Result.environment` for the trace of the optimizer, as JSON text.
 
-The trace is no statistic, because its seconds and energies belong to one computation.
+The trace contains the run time and the energy after each iteration. The trace is not a
+statistic, because its run times differ between two computations of the same result.
 """
 
 CONFIDENCE = "_confidence_"
-"""Text between the names of the map and of the measure in a confidence file's name."""
+"""Text in the name of a confidence file, before the name of the confidence measure."""
 
 FIELD_NAMES = ("scene", "method", "protocol", "protocol_text")
-"""Fields of a result that `Result.value` returns, and that each result has."""
+"""Fields of a result that `Result.value` returns and that every result has."""
 
 
 def confidence_file(map_file: Path, measure: str) -> Path:
-    """Return the path of the confidence of a stored disparity map."""
+    """Return the path of a confidence file of a stored disparity map."""
     return map_file.with_name(f"{map_file.stem}{CONFIDENCE}{measure}.pfm")
 
 
 def confidence_files(map_file: Path) -> dict[str, Path]:
-    """Return the confidence files of a stored disparity map, by confidence measure."""
+    """Return the confidence files of a stored map, by the names of the measures."""
     start = f"{map_file.stem}{CONFIDENCE}"
     return {
         path.stem.removeprefix(start): path
@@ -67,9 +68,9 @@ def confidence_files(map_file: Path) -> dict[str, Path]:
 
 
 def text_of_trace(trace: Sequence[Point]) -> str:
-    """Return a trace as JSON, or an empty text without points.
+    """Convert a trace to JSON text, or to an empty text if the trace has no points.
 
-    An unknown lower bound becomes null.
+    The JSON text contains null for a lower bound that is not known.
 
     Examples
     --------
@@ -81,19 +82,20 @@ def text_of_trace(trace: Sequence[Point]) -> str:
 
 
 def trace_of_text(text: str) -> tuple[Point, ...]:
-    """Return the trace in a text that `text_of_trace` has made.
+    """Convert a text that `text_of_trace` has returned back to a trace.
 
-    Texts of earlier versions with -Infinity are accepted too.
+    The function also accepts a text of an earlier version of this package, in which the
+    number -Infinity stands for an unknown lower bound.
 
     Raises
     ------
     ValueError
-        The text is no such trace.
+        The text does not contain a valid trace.
     """
     if len(text) > limits.TRACE_TEXT:
         raise ValueError(f"{len(text)} characters; at most {limits.TRACE_TEXT} are read")
-    # Unlike the standard library, this reader refuses deeply nested lists with a
-    # ValueError.
+    # For deeply nested lists, `from_json` raises a ValueError. The JSON reader of the
+    # standard library raises a RecursionError.
     points = from_json(text)
     if not isinstance(points, list):
         raise ValueError(f"a {type(points).__name__}; expected a list of points")
@@ -101,23 +103,26 @@ def trace_of_text(text: str) -> tuple[Point, ...]:
 
 
 def _with_unknown_bound(point: Any) -> Any:
-    """Replace a null in the place of the lower bound by minus infinity."""
+    """Return a point of a trace, with minus infinity for a lower bound that is null."""
     if isinstance(point, list) and len(point) == 3 and point[2] is None:
         return [*point[:2], -math.inf]
     return point
 
 
 SCENES_OF_METHOD = "scenes_of_method"
-"""Key of a result's environment for the scenes to which the script restricts a method.
+"""Key of `Result.environment` for the scenes to which the script restricts a method.
 
-The value is a JSON list of names.
+The value of this key is a JSON list with the names of the scenes.
 """
 
 
 def changed_maps_warning(paths: Sequence[Path]) -> str:
-    """Return one warning for maps that were changed since they were written.
+    """Return one warning about disparity maps that another program has changed.
 
-    The warning is empty if there are no such maps.
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of the changed disparity maps. The warning is empty without files.
     """
     if not paths:
         return ""
@@ -129,48 +134,51 @@ def changed_maps_warning(paths: Sequence[Path]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The statistics of a setting on a scene under a protocol.
+    """Statistics of one run of a method on a scene, computed according to a protocol.
 
     Parameters
     ----------
     id : str
-        Digest of the scene's content, the parameters and the source code that computed
-        the disparity map.
+        Digest of the content of the scene, the parameters, and the source code that
+        computed the disparity map.
     scene, method : str
         Names of the scene and of the method.
     parameters : mapping
-        All parameters with their values, by address.
+        Values of all parameters, by the address of the parameter.
     axes : mapping
-        The parameters that the script sweeps, with their values.
+        Values of the parameters that the script sweeps, by the name of the axis.
     protocol : str
         Name of the protocol.
     statistics : mapping of str to float
-        Percentages are in percent and disparities in pixels. The mapping is empty after
-        an error.
+        Values of the statistics, by name. Shares of pixels are in percent, and
+        disparity errors are in pixels. The mapping is empty if the run failed.
     energy : float or None
-        Energy of the optimizer's labels.
+        Energy of the disparity labels that the optimizer has selected.
     seconds : mapping of str to float
-        Wall-clock time of each stage and, under ``evaluation``, of the evaluation. The
-        time in which kernels were compiled or loaded and the images were read is left
-        out. If several runs of a sweep share a step, each run has the time of this
-        step. A stage that continued from fewer iterations has the time of these
-        iterations too. Sums over runs therefore exceed the time of the sweep.
+        Wall-clock time of each stage in seconds. The key ``evaluation`` has the time of
+        the evaluation. The times do not include the compilation or loading of kernels,
+        and the reading of images. If several runs of a sweep share a stage, the time of
+        the stage is part of each of the runs. If a stage continued the iterations of
+        another run, its time includes the time of the earlier iterations. The sum of
+        all times therefore exceeds the duration of the sweep.
     warnings : tuple of str
         Warnings about the scene, the method and the disparity map.
     error : str or None
-        Reason why the run failed: one line with the place in the code of the stage.
+        Reason why the run failed, as one line of text. The line names the file and the
+        line number in the code of the stage.
     traceback : str
-        Complete traceback of the error, if the present call computed the run.
+        Complete traceback of the error. The traceback is empty if the result was read
+        from a results folder.
     script : mapping
         The resolved script of this run.
     protocol_text : str
-        Every choice of the protocol, as printed below tables.
+        Description of all choices of the protocol, which is printed below tables.
     map : Path or None
-        The stored disparity map.
+        Path of the file with the stored disparity map.
     environment : mapping of str to str
-        The machine and the versions of the packages that computed the run. The entry
-        ``messages`` has the messages of external programs, and the entry ``trace`` the
-        optimizer's trace.
+        Description of the machine, and the versions of the packages that computed the
+        run. The value of ``messages`` is the text that external programs printed. The
+        value of ``trace`` is the trace of the optimizer as JSON text.
     """
 
     id: str
@@ -197,7 +205,7 @@ class Result:
         try:
             names = from_json(self.environment.get(SCENES_OF_METHOD, "[]"))
         except ValueError:
-            # Another program has written the result.
+            # The text is not valid JSON, so this program has not written the result.
             return True
         return not names or any(scene_fits(scene, str(name)) for name in names)
 
@@ -207,22 +215,23 @@ class Result:
         Parameters
         ----------
         name : str
-            One of these names:
+            One of the following names:
 
-            - a statistic, an axis or the address of a parameter
-            - a slot, whose value is the name of its stage
+            - the name of a statistic, the name of an axis or the address of a parameter
+            - the name of a slot, whose value is the name of the stage in the slot
             - ``scene``, ``method``, ``protocol``, ``protocol_text`` or ``energy``
-            - ``seconds``, the time of all stages, ``seconds.STAGE``, or
-              ``seconds.evaluation``, the time of the evaluation
+            - ``seconds`` for the time of all stages, or ``seconds.STAGE`` for the time
+              of a single stage
+            - ``seconds.evaluation`` for the time of the evaluation
 
         Returns
         -------
         object
-            The value. None is a parameter that was set to null. `MISSING` means that
-            the result has no value of this name.
+            The value under the name. None means that a parameter was set to null.
+            `MISSING` means that the result has no value under the name.
         """
-        # Statistics are looked up first, because tables need those of thousands of
-        # results.
+        # Statistics are looked up first, because tables need the statistics of
+        # thousands of results.
         if name in self.statistics:
             return self.statistics[name]
         if name in FIELD_NAMES:
@@ -243,26 +252,29 @@ class Result:
     def axis_value(self, name: str) -> Any:
         """Return the value of a swept parameter.
 
-        The value is `MISSING` if the parameter was not swept, or if it has no effect on
-        this setting.
+        The value is `MISSING` if the script does not sweep the parameter, or if the
+        parameter has no effect on this setting.
         """
         value = self.axes.get(name, MISSING)
         return MISSING if value == NO_EFFECT else value
 
     @property
     def setting_name(self) -> str:
-        """Method with the swept values, such as ``window (aggregation.box.size=9)``."""
+        """Method with its swept values, such as ``window (aggregation.box.size=9)``."""
         return method_text(self.method, self.axes)
 
     @property
     def matching_seconds(self) -> float | None:
-        """Time of all stages together, in seconds. None if no stage ran."""
+        """Time of all stages together in seconds, or None if no stage ran."""
         stages = [seconds for stage, seconds in self.seconds.items() if stage != EVALUATION]
         return sum(stages) if stages else None
 
     @property
     def disparity(self) -> Disparity | None:
-        """Disparity map in pixels. NaN means no estimate; None means no stored map."""
+        """Disparity map in pixels, or None if the result has no disparity map.
+
+        The value NaN in the disparity map means that a pixel has no estimate.
+        """
         if self._disparity is None and self.map is not None and self.map.is_file():
             return self.read_map()
         return self._disparity
@@ -273,7 +285,7 @@ class Result:
         Raises
         ------
         DataError
-            The file is missing or damaged, or no map is stored.
+            The run has stored no disparity map, or its file is missing or damaged.
         """
         from stereo_framework.io import read_disparity
 
@@ -285,10 +297,11 @@ class Result:
 
     @property
     def confidence(self) -> Mapping[str, Disparity]:
-        """Confidence maps of the method, by confidence measure.
+        """Confidence maps of the method, by the name of the confidence measure.
 
-        A confidence map is float32 (rows, columns). A higher value is more certain. The
-        mapping is empty if the method has no confidence measure or no stored map.
+        A confidence map is an array of type float32 and shape (rows, columns). Higher
+        values mean more certain disparities. The mapping is empty if the method has no
+        confidence measure, or if no confidence map was kept.
         """
         if not self._confidence and self.map is not None:
             from stereo_framework.io import read_pfm
@@ -297,9 +310,10 @@ class Result:
         return self._confidence
 
     def changed_files(self) -> list[Path]:
-        """Return the files of the map and its confidence that another program changed.
+        """Return the stored map files of this result that another program has changed.
 
-        The statistics then belong to another map.
+        The files are the disparity map and its confidence maps. If a file was changed,
+        the statistics of the result do not belong to the present content of the file.
         """
         from stereo_framework.io import changed_since_written
 
@@ -313,10 +327,10 @@ class Result:
 
     @property
     def trace(self) -> tuple[Point, ...]:
-        """Seconds, energy and lower bound after each iteration of the optimizer.
+        """Run time, energy and lower bound after each iteration of the optimizer.
 
-        The lower bound is -inf as long as it is not known. The trace is empty if the
-        optimizer reported none, or if the stored one is damaged.
+        The lower bound is -inf until the optimizer has computed a bound. The trace is
+        empty if the optimizer reported no trace, or if the stored trace is damaged.
 
         Warns
         -----
@@ -330,12 +344,12 @@ class Result:
             return ()
 
     def read_trace(self) -> tuple[Point, ...]:
-        """Return the trace, and refuse a damaged one.
+        """Return the trace, or raise an error if the stored trace is damaged.
 
         Raises
         ------
         DataError
-            The stored trace is no list of points.
+            The stored trace is not a valid list of points.
         """
         text = self.environment.get(TRACE, "")
         try:
@@ -348,7 +362,7 @@ class Result:
             raise DataError(message) from None
 
     def __post_init__(self) -> None:
-        """Refuse mappings with more entries than tables can show."""
+        """Raise an error if a mapping has more entries than tables can show."""
         for name in ("statistics", "axes", "seconds", "environment", "warnings"):
             count = len(getattr(self, name))
             if count > limits.ENTRIES:
@@ -365,7 +379,7 @@ class Result:
         return one_line(f"Result({self.scene}, {setting}: {self.error or score})")
 
     def record(self) -> dict[str, Any]:
-        """Return the result as the plain mapping that ``--json`` prints."""
+        """Return the result as a dictionary, which the option ``--json`` prints."""
         return {
             "id": self.id,
             "scene": self.scene,
