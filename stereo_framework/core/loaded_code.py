@@ -1,8 +1,9 @@
-"""Digests of the user's functions and of the data in these functions.
+"""Compute digests of functions that the user has defined in a program or notebook.
 
-A stored result is outdated if one of the user's functions changes. Functions are read
-from memory, because a notebook has no source file. In addition, a file may have changed
-since its import.
+If a function of the user changes, stored results that were computed with this function
+are outdated. The digest covers the function in memory instead of its source file. The
+reason is that a notebook has no source file, and that a source file may have changed
+after its import.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from stereo_framework.core.module_sources import is_users_file, source_files
 from stereo_framework.core.source_summaries import summarize_source
 
 _PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic, np.dtype)
-"""Types whose values are completely described by ``repr(value)``."""
+"""Types for which the text ``repr(value)`` describes a value completely."""
 
 _UNCOUNTED_MEMBERS = ("__dict__", "__weakref__", "__doc__")
-"""Class attributes that are not part of the digest."""
+"""Attributes of a class that are not part of its digest."""
 
 
 @dataclass(frozen=True)
 class LoadedContent:
-    """Content of functions, classes or data in memory.
+    """Digest of functions, classes or data in memory, and the packages that they use.
 
     Parameters
     ----------
     digest : bytes
-        SHA-256 digest. Comments and docstrings do not count.
+        SHA-256 digest, which ignores comments and docstrings.
     installed_names : frozenset of str
-        Dotted names of the used modules and objects of installed packages, such as
-        ``scipy.ndimage.gaussian_filter``. This package counts as installed.
+        Dotted names of used modules and objects in installed packages, such as
+        ``scipy.ndimage.gaussian_filter``. The names include modules of this package.
     """
 
     digest: bytes
@@ -50,10 +51,11 @@ class LoadedContent:
 
 
 def loaded_content(values: Any) -> LoadedContent:
-    """Return the content of functions, classes or data in memory.
+    """Return the digest of functions, classes or data in memory, and used packages.
 
-    For the user's functions, the digest includes the code and its global variables. For
-    functions of installed packages, the digest includes only the name.
+    For a function of the user, the digest covers the code of the function, and the
+    global variables that the code uses. For a function of an installed package, the
+    digest covers only the name of the function.
 
     Parameters
     ----------
@@ -68,8 +70,9 @@ def loaded_content(values: Any) -> LoadedContent:
 class _Reader:
     """Converter of functions and objects to tuples, lists and texts.
 
-    Objects may refer to each other in a circle. Therefore a repeated object becomes a
-    tuple such as ``("visited", 3)``.
+    Objects may refer to each other in a circle. Therefore, if an object occurs again,
+    the converter returns a tuple with the number of the object, such as
+    ``("visited", 3)``.
     """
 
     def __init__(self) -> None:
@@ -84,8 +87,9 @@ class _Reader:
         """
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
-        # Python may store two equal tuples as one object or as two objects. Therefore
-        # tuples, sets and code objects are converted at every occurrence.
+        # Python may store two equal tuples as one object or as two objects. The result
+        # must not depend on this. Therefore tuples, sets and code objects are converted
+        # at each occurrence, and are not replaced by ``("visited", 3)``.
         if isinstance(value, tuple):
             return type(value).__name__, [self.content(item) for item in value]
         if isinstance(value, frozenset | set):
@@ -96,19 +100,24 @@ class _Reader:
         if id(value) in self._numbers:
             return "visited", self._numbers[id(value)]
         self._numbers[id(value)] = len(self._numbers)
-        # The object is kept in memory, so that no new object can get its id.
+        # Python gives the id of a deleted object to a new object. The reference in
+        # `_visited` keeps the value from being deleted.
         self._visited.append(value)
         return self._content_of_new_object(value)
 
     def _content_of_item(self, item: Any) -> object:
-        """Convert an item of a set, whose items have no order."""
+        """Convert an item of a set with a new converter.
+
+        The items of a set have no order. With a new converter, the result of an item
+        does not depend on the items that were converted before.
+        """
         reader = _Reader()
         content = reader.content(item)
         self.installed_names |= reader.installed_names
         return content
 
     def _content_of_new_object(self, value: Any) -> object:
-        """Convert an object that has not been converted before."""
+        """Convert an object that this converter has not converted before."""
         if isinstance(value, np.ndarray) and value.dtype != object:
             return _array_content(value)
         if isinstance(value, list):
@@ -132,7 +141,8 @@ class _Reader:
             return type(value).__name__, self.content(value.__func__)
         if isinstance(value, property):
             return "property", self.content((value.fget, value.fset))
-        # Functions compiled by Numba have the attribute py_func.
+        # A function that Numba has compiled has the attribute `py_func`, which is the
+        # original Python function.
         if hasattr(value, "py_func"):
             return "compiled", self.content(value.py_func)
         if isinstance(value, types.FunctionType):
@@ -142,15 +152,16 @@ class _Reader:
         return self._object(value)
 
     def _function(self, function: types.FunctionType) -> object:
-        """Convert a function to its code, default arguments and used values.
+        """Convert a function to its code, its default arguments and the used values.
 
-        Functions of installed packages are converted to their names.
+        A function of an installed package is converted to its name.
         """
         enclosed_values = [_cell_contents(cell) for cell in function.__closure__ or ()]
         name = f"{function.__module__}.{function.__qualname__}"
         if not _is_users(function.__module__):
             self.installed_names.add(name)
-            # A package's decorator keeps the user's function as an enclosed value.
+            # A function of the user with a decorator of an installed package is an
+            # enclosed value of the decorated function.
             return name, self.content(enclosed_values)
         used_values = list(_used_values(function.__code__, function.__globals__))
         self.installed_names.update(_installed_names(function.__code__, function.__globals__))
@@ -165,10 +176,11 @@ class _Reader:
         )
 
     def _code(self, code: types.CodeType) -> object:
-        """Convert the instructions of a function.
+        """Convert the code of a function to a list of its instructions.
 
-        An instruction refers to a constant by its index. Here the constant replaces the
-        index, because a docstring is a constant too and would change the indices.
+        In the code, an instruction contains the index of a constant. The list contains
+        the constant itself, because a docstring is also a constant and would change the
+        indices of other constants.
         """
         instructions = []
         for instruction in dis.get_instructions(code):
@@ -188,9 +200,9 @@ class _Reader:
         return name, self.content(bases), self.content(members)
 
     def _object(self, value: Any) -> object:
-        """Convert an object to its class and its attributes.
+        """Convert an object of the user to its class and its attributes.
 
-        For objects of installed packages, the digest of the pickle is used.
+        An object of an installed package is converted to the digest of its pickle.
         """
         kind = type(value)
         if is_dataclass(value):
@@ -200,14 +212,14 @@ class _Reader:
             return self._class(kind), self.content(getattr(value, "__dict__", None))
         try:
             return kind.__qualname__, hashlib.sha256(pickle.dumps(value)).hexdigest()
-        except Exception:  # Pickling an object of another package may raise anything.
+        except Exception:  # An object of another package may raise any exception.
             return kind.__qualname__
 
 
 def _array_content(array: np.ndarray) -> object:
-    """Return the number type and shape of an array, and a digest of its numbers.
+    """Return the number type of an array, its shape, and the digest of its numbers.
 
-    The digest of a masked array includes the mask.
+    For a masked array, the digest also covers the mask.
     """
     numbers = np.ascontiguousarray(np.ma.getdata(array)).tobytes()
     mask = b""
@@ -217,7 +229,7 @@ def _array_content(array: np.ndarray) -> object:
 
 
 def _cell_contents(cell: types.CellType) -> Any:
-    """Return the value of a closure variable, or None before its assignment."""
+    """Return the value of a closure variable, or None if the variable has no value."""
     try:
         return cell.cell_contents
     except ValueError:  # The enclosing function has not yet assigned the variable.
@@ -225,18 +237,18 @@ def _cell_contents(cell: types.CellType) -> Any:
 
 
 def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of the global variables in a function.
+    """Yield the names and values of the global variables that a function uses.
 
-    For ``settings.radius``, the module and the attribute are yielded. For an import
-    statement, the digests of the imported files are yielded. Nested functions are
-    searched too.
+    For an expression such as ``settings.radius``, the function yields the module and
+    the attribute. For an import statement, the function yields the digests of the
+    imported files. The function also searches nested functions.
 
     Parameters
     ----------
     code : code object
-        Compiled code of the function (``function.__code__``).
+        Compiled code of the searched function, which is its attribute ``__code__``.
     names : mapping of str to object
-        Global variables of the function's module.
+        Global variables of the module that defines the searched function.
     """
     for name in code.co_names:
         value = names.get(name)
@@ -256,16 +268,16 @@ def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tup
 
 
 def _installed_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the dotted names of installed modules and their objects in a function.
+    """Yield the dotted names in a function that belong to installed packages.
 
-    Nested functions are searched too.
+    The function also searches nested functions.
 
     Parameters
     ----------
     code : code object
-        Compiled code of the function.
+        Compiled code of the searched function.
     names : mapping of str to object
-        Global variables of the function's module.
+        Global variables of the module that defines the searched function.
     """
     for name in _dotted_names(code, names):
         if not _is_users(name.partition(".")[0]):
@@ -278,13 +290,15 @@ def _installed_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator
 def _dotted_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
     """Yield the dotted names of modules and of their attributes in a function.
 
-    For ``scipy.ndimage.zoom(image)``, the names are ``scipy``, ``scipy.ndimage`` and
-    ``scipy.ndimage.zoom``.
+    For an expression such as ``scipy.ndimage.zoom(image)``, the names are ``scipy``,
+    ``scipy.ndimage`` and ``scipy.ndimage.zoom``.
 
     Parameters
     ----------
-    code, names
-        As in `_installed_names`.
+    code : code object
+        Compiled code of the searched function.
+    names : mapping of str to object
+        Global variables of the module that defines the searched function.
     """
     modules = {
         name: value.__name__ for name, value in names.items() if isinstance(value, types.ModuleType)
@@ -297,7 +311,8 @@ def _dotted_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[st
         elif operation == "IMPORT_FROM":
             dotted_name = f"{imported_module}.{instruction.argval}"
         elif operation.startswith("STORE") and dotted_name:
-            # An import statement ends by storing the imported object.
+            # The last instruction of an import statement stores the imported object in
+            # a variable.
             modules[instruction.argval] = dotted_name
             dotted_name = ""
         elif operation.startswith("LOAD_") and instruction.argval in modules:
@@ -311,7 +326,7 @@ def _dotted_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[st
 
 
 def _imported_modules(code: types.CodeType) -> list[str]:
-    """Return the module names in the import statements of a function."""
+    """Return the names of modules in the import statements of a function."""
     return [
         str(instruction.argval)
         for instruction in dis.get_instructions(code)
@@ -320,20 +335,21 @@ def _imported_modules(code: types.CodeType) -> list[str]:
 
 
 def _possible_modules(code: types.CodeType) -> list[str]:
-    """Return the texts in a function that may be module names.
+    """Return the constant texts in a function that may be names of imported modules.
 
-    An example is ``"settings"`` in ``importlib.import_module("settings")``.
+    For example, the call ``importlib.import_module("settings")`` contains the text
+    ``"settings"``.
     """
     if not {"import_module", "__import__"} & set(code.co_names):
         return []
-    # Searching for "package.module" would import the package. Therefore names with a
-    # dot are left out.
+    # Names with a dot are left out, because a search for "package.module" would import
+    # the package.
     texts = [constant for constant in code.co_consts if isinstance(constant, str)]
     return [text for text in texts if text.isidentifier()]
 
 
 def _is_users(module: str) -> bool:
-    """Return whether a module belongs to the user, such as a script or a notebook."""
+    """Return whether the user has written a module, such as a script or a notebook."""
     if module == "__main__":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -349,7 +365,8 @@ def _digests_of_loaded_module(module: types.ModuleType) -> list[str]:
 def _digests_of_module_name(module: str) -> list[str]:
     """Find a module by its name, and return the digests of its source files.
 
-    The list is empty if the module is not found. The search does not import the module.
+    The function does not import the module. The list is empty if no module has this
+    name.
     """
     try:
         spec = importlib.util.find_spec(module)
@@ -361,9 +378,9 @@ def _digests_of_module_name(module: str) -> list[str]:
 
 
 def _digests_of_sources(file: Path) -> list[str]:
-    """Return the digests of a module's file and of the imported files.
+    """Return the digests of a module's file and of all files that the module imports.
 
-    The list is empty if the module does not belong to the user.
+    The list is empty if the user has not written the module.
     """
     if not is_users_file(file.resolve()):
         return []
@@ -371,7 +388,7 @@ def _digests_of_sources(file: Path) -> list[str]:
 
 
 def _digest_of_source(file: Path) -> bytes:
-    """Return the digest of a source file; comments in a Python file do not count."""
+    """Return the digest of a source file, which ignores comments in a Python file."""
     if file.suffix == ".py":
         return summarize_source(file.read_bytes()).digest
     return file_digest(file)

@@ -1,10 +1,12 @@
-"""Search for the sources that a module reaches through its imports.
+"""Find all source files that a module imports, directly or through other modules.
 
-A stored result is outdated if one of these sources changes. A source is a Python file,
-or a data file that a Python file names. Modules of this package are followed by name:
-the import of ``stereo_framework.aggregation.box`` reaches this module, but no other
-module that the ``__init__.py`` of ``stereo_framework.aggregation`` imports. For modules
-of users, `source_files` finds the files.
+A source is a Python file, or a data file whose name a Python file contains. If a source
+of a stage changes, the stored results of the stage are outdated.
+
+A module of this package is found by its name. For example, an import of
+``stereo_framework.aggregation.box`` leads to the module ``box``, but not to the other
+modules that the ``__init__.py`` of ``stereo_framework.aggregation`` imports. The
+function `source_files` finds the source files of a module of the user.
 """
 
 import functools
@@ -28,10 +30,10 @@ from stereo_framework.core.plugins import content_when_loaded
 from stereo_framework.core.source_summaries import ImportedName, SourceSummary, summarize_source
 
 PACKAGE = "stereo_framework"
-"""Name of this package."""
+"""Name under which this package is imported."""
 
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
-"""Folder of this package."""
+"""Folder that contains the installed modules of this package."""
 
 _NUMERICAL_PACKAGES = {
     "numpy": ("numpy",),
@@ -43,40 +45,44 @@ _NUMERICAL_PACKAGES = {
 }
 """Names of the distributions of numerical packages, by the name of the module.
 
-If a module of this package imports one of these packages, the version of the package
-counts. The other packages that this package imports compute no disparities.
+If a module imports a numerical package, a stored result depends on the version of the
+numerical package. Other packages that this package imports have no influence on
+disparities, so stored results do not depend on their versions.
 """
 
 _TABLE_OF_PROTOCOLS = Path("evaluation/presets.yaml")
-"""Table of the built-in protocols, relative to the folder of this package.
+"""Path of the table of built-in protocols, relative to the folder of this package.
 
-It does not count as a source, because all fields of a protocol are part of the keys of
-its results. A changed protocol therefore affects only the results of this protocol.
+The table does not count as a source, because the key of a result contains all fields of
+its protocol. If a protocol in the table changes, the results of other protocols stay
+valid.
 """
 
 _MAX_FILES_PER_PATTERN = 1000
-"""Maximum number of files that a pattern such as ``*.npy`` may name."""
+"""Maximum number of files that are read for a pattern such as ``*.npy``."""
 
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
-"""End of the name of a data file, such as ``.npy``.
+"""Regular expression for the extension of a data file, such as ``.npy``.
 
-Files without such an ending are not found. Their authors list them in ``files=``.
+The search does not find a data file without an extension. The author of a stage must
+list such a file in the argument ``files=`` of the stage.
 """
 
 
 @dataclass(frozen=True)
 class ReachedSources:
-    """The sources and the installed packages that a module reaches.
+    """Source files and packages that a module imports directly or indirectly.
 
     Parameters
     ----------
     digests : frozenset of (str, bytes)
-        Name and digest of each source. For a Python file, the digest is that of the
-        syntax tree without comments and docstrings.
+        Name and digest of each source. The digest of a Python file depends only on its
+        syntax tree, without comments and docstrings.
     packages : frozenset of str
-        Names of the reached numerical packages, such as ``numpy``.
+        Names of imported packages, such as ``numpy``. Stored results depend on the
+        versions of these packages.
     modules : frozenset of str
-        Names of the reached modules of this package.
+        Names of the imported modules of this package.
     """
 
     digests: frozenset[tuple[str, bytes]] = frozenset()
@@ -84,7 +90,7 @@ class ReachedSources:
     modules: frozenset[str] = frozenset()
 
     def __or__(self, other: "ReachedSources") -> "ReachedSources":
-        """Return the sources of both objects."""
+        """Return the union of the sources, packages and modules of two objects."""
         return ReachedSources(
             self.digests | other.digests,
             self.packages | other.packages,
@@ -93,13 +99,14 @@ class ReachedSources:
 
 
 def sources_of_modules(names: Iterable[str]) -> ReachedSources:
-    """Return the sources that objects of installed packages reach.
+    """Return the sources that modules of this package import directly or indirectly.
 
     Parameters
     ----------
     names : iterable of str
-        Absolute dotted names of modules or their objects. For names outside this
-        package, only the numerical package counts.
+        Absolute dotted names of modules, or of objects in modules. If a name belongs to
+        a numerical package, the result contains the name of this package. Names in
+        other packages are ignored.
     """
     modules: set[str] = set()
     packages: set[str] = set()
@@ -123,9 +130,10 @@ def sources_of_modules(names: Iterable[str]) -> ReachedSources:
 
 
 def sources_of_file(file: Path) -> ReachedSources:
-    """Return the sources that a Python file of a user reaches.
+    """Return the sources that a Python file of the user imports directly or indirectly.
 
-    Files of the user count as they were when this process loaded them.
+    If a file of the user was edited after this process loaded the file, the function
+    uses the loaded content.
 
     Parameters
     ----------
@@ -140,7 +148,8 @@ def sources_of_file(file: Path) -> ReachedSources:
             digests.add((path.name, content_digest_of(path)))
             continue
         summary = _summary_of_file(path)
-        # The name of the file itself does not count, so that it can be renamed.
+        # The name of the plug-in file is replaced by an empty text, so that results
+        # stay valid if the user renames the file.
         digests.add(("" if path == file.resolve() else path.name, summary.digest))
         digests.update(_data_of_file(path, summary))
         for name in _absolute_names(summary):
@@ -174,7 +183,8 @@ def versions_of_packages(packages: Iterable[str]) -> list[str]:
 def _distributions(module: str) -> tuple[str, ...]:
     """Return the names of the distributions that contain a module.
 
-    The tuple is empty for modules of Python, of the user and of this package.
+    The tuple is empty for modules of the standard library, for modules of the user and
+    for modules of this package.
     """
     if module in _NUMERICAL_PACKAGES:
         return _NUMERICAL_PACKAGES[module]
@@ -194,13 +204,14 @@ def _module_of_object(name: str) -> str:
     ----------
     name : str
         Dotted name of a module or an object, such as
-        ``stereo_framework.aggregation.box``. Names that an ``__init__.py`` imports from
-        another module are followed to that module.
+        ``stereo_framework.aggregation.box``. If an ``__init__.py`` imports the object
+        from another module, the function returns the name of this other module.
 
     Returns
     -------
     str
-        Name of the module. The name of a package stands for its ``__init__.py``.
+        Name of the module, or name of a package if the ``__init__.py`` of the package
+        defines the object.
     """
     module = PACKAGE
     parts = name.split(".")[1:]
@@ -224,9 +235,10 @@ def _names_in_module(module: str) -> Iterator[str]:
 def _absolute_names(summary: SourceSummary) -> Iterator[str]:
     """Yield the absolute names of the modules and objects that a source uses.
 
-    A source may import a package and use only some of its attributes. The name of the
-    package is then left out. For example, a source that imports ``aggregation`` and
-    calls ``aggregation.box`` uses the name ``stereo_framework.aggregation.box``.
+    If a source imports a package and uses only some attributes of the package, the
+    function yields the names of the attributes instead of the name of the package. For
+    example, if a source imports ``aggregation`` and calls ``aggregation.box``, the
+    function yields ``stereo_framework.aggregation.box``.
     """
     for imported in summary.imports:
         if imported.level == 0 and not _is_package(imported.name):
@@ -236,13 +248,13 @@ def _absolute_names(summary: SourceSummary) -> Iterator[str]:
 
 
 def _without_star(imported: ImportedName) -> str:
-    """Return the name of the module if all its objects are imported with a star."""
+    """Return an imported name without the star of ``from module import *``."""
     return imported.name.removesuffix(".*")
 
 
 @functools.cache
 def _file_of_module(module: str) -> Path | None:
-    """Return the file of a module of this package, or None without such a module."""
+    """Return the file of a module, or None if this package has no such module."""
     folder = _PACKAGE_FOLDER.joinpath(*module.split(".")[1:])
     for file in (folder.with_suffix(".py"), folder / "__init__.py"):
         if file.is_file():
@@ -251,7 +263,7 @@ def _file_of_module(module: str) -> Path | None:
 
 
 def _is_package(module: str) -> bool:
-    """Return whether a name is that of this package or of a package in it."""
+    """Return whether a name is the name of this package or of one of its subpackages."""
     if module.partition(".")[0] != PACKAGE:
         return False
     file = _file_of_module(module)
@@ -259,23 +271,24 @@ def _is_package(module: str) -> bool:
 
 
 def _summary_of_module(module: str) -> SourceSummary:
-    """Return the summary of a module of this package."""
+    """Return the summary of the source of a module of this package."""
     file = _file_of_module(module)
     assert file is not None, "the name was found as that of a module"
     return _summary_of_file(file)
 
 
 def _summary_of_file(file: Path) -> SourceSummary:
-    """Return the summary of a Python file as it was when it was loaded."""
+    """Return the summary of the content that a Python file had when it was loaded."""
     return summarize_source(content_when_loaded(file))
 
 
 @functools.cache
 def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
-    """Return the names and digests of a module and of the data files that it names.
+    """Return the names and digests of a module and of the data files of the module.
 
-    Data files are named relative to the folder of the module, of this package or of the
-    built-in scripts.
+    The source of the module contains the name of a data file as a text. The name is
+    relative to the folder of the module, to the folder of this package, or to the
+    folder that contains the built-in scripts.
     """
     file = _file_of_module(module)
     assert file is not None, "the name was found as that of a module"
@@ -284,7 +297,7 @@ def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
     folders = [file.parent, _PACKAGE_FOLDER, package_folder()]
     for data_file in _named_files(folders, summary):
         is_table_of_protocols = data_file == _PACKAGE_FOLDER / _TABLE_OF_PROTOCOLS
-        # Python files count if they are imported.
+        # A Python file counts as a source only if a module imports the file.
         if data_file.suffix != ".py" and not is_table_of_protocols:
             digests.append((data_file.name, digest_of_data(data_file)))
     return tuple(digests)
@@ -294,10 +307,11 @@ def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
 
 
 def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and digests of the data files that a plug-in names.
+    """Yield the names and digests of the data files whose names a plug-in contains.
 
-    Names of data files start at the folder of the file. They may lead through folders
-    that the source names too, as in ``Path(__file__).parent / "data" / "x.npy"``.
+    The name of a data file is relative to the folder of the plug-in, or to a subfolder
+    whose name the plug-in also contains. For example, a plug-in may contain the
+    expression ``Path(__file__).parent / "data" / "x.npy"``.
     """
     folders = [file.parent]
     if b"parent" in content_when_loaded(file):
@@ -309,14 +323,14 @@ def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, byt
 
 
 def _named_files(folders: Sequence[Path], summary: SourceSummary) -> list[Path]:
-    """Return the files that a source names by constant texts, sorted.
+    """Return the sorted paths of existing files whose names a source contains as texts.
 
     Parameters
     ----------
     folders : sequence of Path
-        Folders from which relative names start.
+        Folders in which the files are searched.
     summary : SourceSummary
-        Summary of the source.
+        Summary of the source, which contains the names of files.
     """
     files: set[Path] = set()
     patterns = [pattern for pattern in summary.file_patterns if _SUFFIX.search(pattern)]
@@ -327,7 +341,7 @@ def _named_files(folders: Sequence[Path], summary: SourceSummary) -> list[Path]:
 
 
 def _files_of_pattern(folder: Path, pattern: str) -> list[Path]:
-    """Return the existing files with a name or a pattern such as ``table_*.npy``."""
+    """Return the files that fit a name or a pattern such as ``table_*.npy``."""
     if "*" not in pattern:
         path = folder / pattern
         return [path.resolve()] if path.is_file() else []
@@ -337,17 +351,17 @@ def _files_of_pattern(folder: Path, pattern: str) -> list[Path]:
         paths = itertools.islice(folder.glob(pattern), _MAX_FILES_PER_PATTERN)
         return [path.resolve() for path in paths if path.is_file()]
     except (OSError, ValueError, NotImplementedError):
-        # The text is no valid pattern.
+        # The text in the source is not a valid pattern for `Path.glob`.
         return []
 
 
 def digest_of_data(file: Path) -> bytes:
-    """Return the digest of a file, without the comments of a Python or YAML file.
+    """Return the digest of a file, which ignores comments in Python and YAML files.
 
     Parameters
     ----------
     file : Path
-        File of any format. A YAML file counts with its values.
+        File of any format. The digest of a YAML file depends only on its values.
     """
     if file.suffix == ".py":
         return _summary_of_file(file).digest
@@ -360,7 +374,7 @@ def digest_of_data(file: Path) -> bytes:
 
 @functools.cache
 def _digest_of_yaml(content: bytes) -> bytes | None:
-    """Return the digest of the values in a YAML file, or None if it cannot be read."""
+    """Return the digest of the values in a YAML file, or None for an invalid file."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         values = yaml.load(content, loader)
@@ -373,15 +387,15 @@ def _digest_of_yaml(content: bytes) -> bytes | None:
 
 
 def sources_of_loaded_code(values: Any) -> ReachedSources:
-    """Return the content of functions that a program or a notebook defines.
+    """Return the sources of functions that a program or a notebook defines.
 
-    Such functions count as they are in memory, because a notebook defines functions
-    again and a program may reload modules.
+    The digest covers the functions in memory instead of their files. The reason is that
+    a notebook may define functions again, and that a program may reload modules.
 
     Parameters
     ----------
     values : object
-        Functions and classes, for example in a list.
+        A function or class, or a list of functions and classes.
     """
     content = loaded_content(values)
     names = [name for name in content.installed_names if not _is_package(name)]

@@ -1,7 +1,7 @@
-"""Summaries of Python sources: a digest of the syntax tree, imports and constant texts.
+"""Summarize Python sources by a digest, the imported names and the constant texts.
 
-The digest ignores comments, docstrings and the layout of the source. A stored result is
-therefore not computed again after such a change.
+The digest ignores comments, docstrings and the layout of the source. If only these
+parts of a source change, stored results are therefore not computed again.
 """
 
 import ast
@@ -14,7 +14,7 @@ from stereo_framework.core.dynamic_imports import dynamic_imports_of
 from stereo_framework.core.syntax_trees import parse_source
 
 _LONGEST_TEXT = 200
-"""Maximum length of a text that may be the name of a file."""
+"""Maximum length of a text that may be the name of a file, in characters."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,10 @@ class ImportedName:
     Parameters
     ----------
     name : str
-        Dotted name. For ``from ..maps import scale``, the name is ``maps.scale``.
+        Dotted name of the module or object. For the statement
+        ``from ..maps import scale``, the name is ``maps.scale``.
     level : int
-        Number of leading dots, or 0 for an absolute name.
+        Number of leading dots in the import statement, or 0 for an absolute name.
     """
 
     name: str
@@ -35,25 +36,27 @@ class ImportedName:
 
 @dataclass(frozen=True)
 class SourceSummary:
-    """The parts of a Python source that decide what the source computes.
+    """Summary of a Python source, on which stored results may depend.
 
     Parameters
     ----------
     digest : bytes
         SHA-256 digest of the syntax tree without docstrings.
     imports : tuple of ImportedName
-        Imports at all levels of the source, except imports for type checkers only.
+        Names that the source imports, at the top level or inside functions. Imports
+        below ``if TYPE_CHECKING:`` are left out.
     exports : mapping of str to ImportedName
-        Imported objects by their names in this source. Imports for type checkers count
-        here, because a package may load its names on first use.
+        Imported modules and objects, by their names in the source. Imports below
+        ``if TYPE_CHECKING:`` are included, because a package may list names below this
+        line and import the names only when they are first used.
     attributes : tuple of str
-        Dotted names such as ``numpy.linalg.norm``, which begin with an imported module.
+        Dotted names that begin with an imported module, such as ``numpy.linalg.norm``.
     whole_modules : tuple of str
         Imported names that the source uses without an attribute, for example as an
         argument of `getattr`.
     file_patterns : tuple of str
-        Constant texts that may name files. In a pattern such as ``table_*.npy``, the
-        star replaces a computed part.
+        Constant texts in the source that may be names of files. If the source computes
+        a part of a name, a star replaces this part, as in ``table_*.npy``.
     """
 
     digest: bytes
@@ -66,9 +69,10 @@ class SourceSummary:
 
 @functools.lru_cache(maxsize=4096)
 def summarize_source(source: bytes) -> SourceSummary:
-    """Summarize a Python source.
+    """Summarize a Python source by its digest, imported names and constant texts.
 
-    A source that is not valid Python has the digest of its bytes and no imports.
+    If the source is not valid Python, the summary contains the digest of the bytes and
+    no imported names.
 
     Parameters
     ----------
@@ -90,7 +94,8 @@ def summarize_source(source: bytes) -> SourceSummary:
 
     typing_nodes = set(_typing_imports(nodes))
     running_nodes = [node for node in nodes if node not in typing_nodes]
-    # Several statements may import alternatives under one name.
+    # A source may import different modules under the same name, for example after
+    # `try` and `except`. Therefore the imports are kept in a list with all statements.
     running_imports = list(_imports(running_nodes))
     dynamic_names = dynamic_imports_of(nodes).names
     imported_names = [name for _, name in running_imports]
@@ -112,20 +117,22 @@ def summarize_source(source: bytes) -> SourceSummary:
 def _flatten(tree: ast.Module) -> tuple[list[ast.AST], str]:
     """Return the nodes of a syntax tree, and a text that describes the tree.
 
-    Docstrings are left out, and so are texts below the definition of a constant, which
-    document the constant. A statement that consists of a text has no effect.
+    Statements that consist only of a text are left out, because they have no effect.
+    Examples are docstrings, and the texts that document constants.
 
     Returns
     -------
     nodes : list of node
-        Nodes, level by level.
+        All nodes of the tree, level by level.
     text : str
-        For each node, the name of its class and its fields. A field that holds nodes
-        has their number, so that two different trees have different texts.
+        Text with the name of the class and the fields of each node. For a field with
+        child nodes, the text contains the number of child nodes. Two different trees
+        therefore have different texts.
     """
     nodes: list[ast.AST] = [tree]
     tokens: list[object] = []
-    # The list grows inside the loop. `ast.walk` and `ast.dump` are slower.
+    # The loop appends the children of each node to the list `nodes`. A loop over
+    # `ast.walk` and a call of `ast.dump` would be slower.
     for node in nodes:
         tokens.append(node.__class__.__name__)
         for name in node._fields:
@@ -146,7 +153,7 @@ def _flatten(tree: ast.Module) -> tuple[list[ast.AST], str]:
 
 
 def _is_text(statement: ast.AST) -> bool:
-    """Return whether a statement consists of a text only."""
+    """Return whether a statement consists only of a constant text."""
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant):
         return False
     return isinstance(statement.value.value, str)
@@ -156,7 +163,7 @@ def _is_text(statement: ast.AST) -> bool:
 
 
 def _typing_imports(nodes: list[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the import statements in the branches of ``if TYPE_CHECKING:``."""
+    """Yield all nodes of the statements below ``if TYPE_CHECKING:``."""
     for node in nodes:
         if isinstance(node, ast.If) and _is_type_checking(node.test):
             for statement in node.body:
@@ -170,12 +177,12 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def _imports(nodes: list[ast.AST]) -> Iterator[tuple[str, ImportedName]]:
-    """Yield the local name and the imported name of each import statement."""
+    """Yield the name in the source and the imported name, for each imported object."""
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first_part = alias.name.partition(".")[0]
-                # ``import a.b`` binds the name ``a``.
+                # The statement ``import a.b`` defines the name ``a`` in the source.
                 yield alias.asname or alias.name, ImportedName(alias.name)
                 if alias.asname is None and first_part != alias.name:
                     yield first_part, ImportedName(first_part)
@@ -194,20 +201,22 @@ def _uses_of_imports(
     Parameters
     ----------
     nodes : list of node
-        Nodes of the syntax tree.
+        Nodes of the syntax tree, level by level.
     imports : mapping of str to ImportedName
-        Imported names, by the names in the source.
+        Imported modules and objects, by their names in the source.
 
     Returns
     -------
     attributes : tuple of str
-        Absolute dotted names, such as ``numpy.linalg.norm``.
+        Absolute dotted names of the used attributes, such as ``numpy.linalg.norm``.
     whole_modules : tuple of str
-        Absolute names of the imports that are used without an attribute.
+        Absolute names of imported modules and objects that the source uses without an
+        attribute.
     """
     attributes: dict[str, None] = {}
     inner_nodes: set[ast.AST] = set()
-    # The nodes come level by level, so `a.b.c` comes before its inner node `a.b`.
+    # The nodes have the order of the levels of the tree. Therefore the node of `a.b.c`
+    # comes before its inner node `a.b`, which is skipped.
     for node in nodes:
         if not isinstance(node, ast.Attribute) or node in inner_nodes:
             continue
@@ -235,7 +244,7 @@ def _uses_of_imports(
 
 
 def _file_patterns(nodes: list[ast.AST]) -> Iterator[str]:
-    """Yield the constant texts that may name files, and patterns of computed texts."""
+    """Yield the constant texts and the patterns that may be names of files."""
     parts_of_texts: set[ast.AST] = set()
     for node in nodes:
         if isinstance(node, ast.JoinedStr):
@@ -250,16 +259,18 @@ def _file_patterns(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _constant_text(node: ast.AST) -> str:
-    """Return the text of a node that is a constant text, otherwise an empty text."""
+    """Return the text of a node, or an empty text if the node is no constant text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return ""
 
 
 def _possible_name(text: str) -> Iterator[str]:
-    """Yield a text if it may be the name of a file or a pattern of such names.
+    """Yield a text if the text may be the name of a file or a pattern of such names.
 
-    In ``f"{folder}/table.npy"``, the computed part is a folder, which is left out.
+    A computed folder at the beginning of a pattern is left out. For example, the source
+    ``f"{folder}/table.npy"`` has the pattern ``*/table.npy``, and the function yields
+    ``table.npy``.
     """
     name = text.removeprefix("*/")
     if name.strip("*./\\") and len(name) <= _LONGEST_TEXT and name.isprintable():

@@ -1,13 +1,14 @@
-"""Parsing of Python sources, which several threads may do at the same time."""
+"""Parse Python sources, even if several threads parse sources at the same time."""
 
 import ast
 import threading
 
 _LOCK = threading.Lock()
-"""Lock of the parser.
+"""Lock that a thread holds while the thread parses a source.
 
-In Python 3.11, the parser counts its recursion in a variable that all threads share. If
-two threads parse at the same time, it raises a SystemError.
+In Python 3.11, the parser counts the depth of its recursion in a variable that all
+threads share. If two threads parse at the same time, the parser may raise a
+SystemError.
 """
 
 
@@ -23,5 +24,5 @@ def parse_source(source: bytes) -> ast.Module | None:
         with _LOCK:
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Importing the file will report the error.
+        # This error needs no report, because an import of the file reports the error.
         return None

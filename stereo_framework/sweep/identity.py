@@ -218,7 +218,7 @@ def result_key(*parts: str) -> str:
 
 
 def _digest(kind: str, *parts: bytes | memoryview) -> bytes:
-    """Return the digest of the name of a kind of value and of the parts of the value."""
+    """Return the digest of a value, from the name of its kind and from its parts."""
     digest = hashlib.sha256(kind.encode())
     # Each part is replaced by its digest. All digests have the same length, so that
     # ("ab", "c") and ("a", "bc") have different results.

@@ -1,4 +1,4 @@
-"""A sequence of results that all tables, charts and reports take."""
+"""Define the sequence of results that all tables, charts and reports accept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
 
 _NAMES_OF_ALL_RESULTS = ("scene", "method", "protocol", "energy", "seconds")
-"""Names under which every result may have a value."""
+"""Names that `ResultSet.check_name` accepts even if no result has a value."""
 
 _MAX_PROTOCOLS_IN_MESSAGE = 5
 
@@ -33,14 +33,15 @@ _MAX_VALUES_IN_MESSAGE = 20
 class ResultSet(Sequence[Result]):
     """An immutable sequence of results.
 
-    `run` and `stored` return a result set, and all tables, charts and reports take one.
-    A result set has the length, the indices and the order of a list. A slice and a sum
-    are result sets too. A notebook shows a result set as a table.
+    The functions `run` and `stored` return a result set. All functions for tables,
+    charts and reports accept a result set. Like a list, a result set has a length,
+    indices and an order. A slice of a result set, and the sum of two result sets, are
+    result sets, too. A notebook displays a result set as a table.
 
     Parameters
     ----------
     results : iterable of Result
-        The results, in the order of the tables.
+        Results of runs, in the order in which tables show the results.
 
     Examples
     --------
@@ -78,20 +79,21 @@ class ResultSet(Sequence[Result]):
         return self._results[index]
 
     def __eq__(self, other: object) -> bool:
-        """Return whether a result set or a list contains the same results."""
+        """Return whether another result set or list contains the same results."""
         if isinstance(other, ResultSet | list):
             return self._results == tuple(other)
         return NotImplemented
 
-    # A list has no hash value either, and equal objects need equal hash values.
+    # In Python, equal objects must have equal hash values. A result set can be equal to
+    # a list, and a list has no hash value. Therefore a result set has no hash value.
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Iterable[Result]) -> ResultSet:
-        """Return these results, followed by other results."""
+        """Return the results of this result set, followed by other results."""
         return ResultSet((*self._results, *other))
 
     def __radd__(self, other: Iterable[Result]) -> ResultSet:
-        """Return other results, followed by these results."""
+        """Return other results, followed by the results of this result set."""
         return ResultSet((*other, *self._results))
 
     def __repr__(self) -> str:
@@ -102,7 +104,7 @@ class ResultSet(Sequence[Result]):
         return f"{results_text} of {methods_text} on {_counted(len(scenes), 'scene')}"
 
     def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
+        """Return the HTML table that a notebook displays for this result set."""
         html: str = self.frame.to_html(max_rows=20, max_cols=20, notebook=True)
         return html
 
@@ -118,10 +120,11 @@ class ResultSet(Sequence[Result]):
         Returns
         -------
         list
-            A value for each result. None is a parameter that was set to null. `MISSING`
-            means that the result has no value of this name.
+            One value for each result. None means that a parameter was set to null.
+            `MISSING` means that a result has no value under the name.
         """
-        # `Result.value` returns the same values, but is slow for thousands of results.
+        # The first part of this method reads common values directly, because calls of
+        # `Result.value` are slow for thousands of results.
         statistics = [result.statistics for result in self]
         if all(name in mapping for mapping in statistics):
             return [mapping[name] for mapping in statistics]
@@ -138,20 +141,22 @@ class ResultSet(Sequence[Result]):
         Parameters
         ----------
         **values
-            A value for each name that `Result.value` accepts, or a list of allowed
-            values. Names that contain dots are passed as ``**{"seconds.matcher": 1}``.
-            The last part of a scene's name is enough. If the values of a parameter are
-            lists, pass a list that contains the allowed list.
+            Allowed value, or list of allowed values, for each name. The names are those
+            that `Result.value` accepts. If a name contains a dot, pass a dictionary, as
+            in ``where(**{"seconds.matcher": 1})``. For a scene, you can pass only the
+            last part of its name. If the values of a parameter are lists, pass a list
+            that contains the allowed lists.
 
         Returns
         -------
         ResultSet
-            The selected results, in the same order.
+            The selected results, in the order of this result set.
 
         Raises
         ------
         ParameterError
-            No result has a value under a name, or no result has one of the values.
+            No result has a value under one of the names, or no result has an allowed
+            value.
         """
         selected = self
         for name, value in values.items():
@@ -172,9 +177,9 @@ class ResultSet(Sequence[Result]):
         Returns
         -------
         dict of tuple to ResultSet
-            The results for each combination of values, in the order in which the
-            combinations first occur. A value that is a list or mapping becomes its JSON
-            text, because a key of a dict must be hashable.
+            The results for each combination of values. The combinations have the order
+            in which they first occur in the results. If a value is a list or a mapping,
+            the key contains its JSON text, because keys of a dict must be hashable.
         """
         columns = [map(hashable, self.column(name)) for name in names]
         keys = zip(*columns, strict=True) if names else itertools.repeat((), len(self))
@@ -189,8 +194,8 @@ class ResultSet(Sequence[Result]):
         Returns
         -------
         list of str
-            ``scene``, ``method``, the axes, and other parameters with several values in
-            the results of one method.
+            The names ``scene`` and ``method``, the names of all axes, and the addresses
+            of other parameters that have several values in the results of one method.
         """
         first_values: dict[tuple[str, str], Any] = {}
         varying: dict[str, None] = {}
@@ -199,7 +204,8 @@ class ResultSet(Sequence[Result]):
                 if name in varying:
                     continue
                 first = first_values.setdefault((result.method, name), value)
-                # 1, 1.0 and True are equal in Python, but different parameters.
+                # In Python, 1, 1.0 and True are equal. As values of a parameter, they
+                # are different.
                 if first.__class__ is not value.__class__ or first != value:
                     varying[name] = None
         axes = self.axis_names()
@@ -209,12 +215,14 @@ class ResultSet(Sequence[Result]):
     def setting_names(self) -> list[str]:
         """Return a short name for the setting of each result, such as ``ssd, size=9``.
 
-        The name contains the method, if there are several methods, and the axes that
-        vary. If these names do not distinguish the settings, or if two axes have the
-        same last name, the names are those of `Result.setting_name`.
+        A short name contains the values of all axes that vary. If the results have
+        several methods, a short name also contains the method. If two settings would
+        have the same short name, or if the names of two axes have the same last part,
+        the method returns the names of `Result.setting_name` instead.
         """
         full_names = [result.setting_name for result in self]
-        # Thousands of results have few different settings.
+        # Thousands of results usually have only few settings. Therefore a short name is
+        # made once for each setting.
         result_of_setting = dict(zip(full_names, self, strict=True))
         short_names = _short_setting_names(list(result_of_setting.values()))
         if short_names is None:
@@ -223,25 +231,26 @@ class ResultSet(Sequence[Result]):
         return [short_name_of[name] for name in full_names]
 
     def axis_names(self) -> list[str]:
-        """Return the names of all axes, in the order of the results."""
+        """Return the names of all axes, in the order of the first occurrence."""
         return _distinct_keys(result.axes for result in self)
 
     def statistic_names(self) -> list[str]:
-        """Return the names of all statistics, in the order of the results."""
+        """Return the names of all statistics, in the order of the first occurrence."""
         return _distinct_keys(result.statistics for result in self)
 
     @property
     def protocol(self) -> str:
-        """Text of the protocol of all results. The text is empty if it is not known.
+        """Text of the protocol of all results, or an empty text if it is not known.
 
         Raises
         ------
         ParameterError
-            The results have several protocols. Their numbers cannot be compared.
+            The results have several protocols, so their statistics cannot be compared.
         """
         texts = {result.protocol_text: None for result in self if result.protocol_text}
         names = {result.protocol: None for result in self if result.protocol}
-        # Tables of scores have the name of a protocol without its text, or neither.
+        # Results that were read from a table of scores have no text of a protocol. The
+        # table may contain the name of a protocol.
         if len(texts) > 1 or len(names) > 1:
             raise ParameterError(_several_protocols(list(names)))
         return next(iter(texts), "")
@@ -250,11 +259,11 @@ class ResultSet(Sequence[Result]):
     def frame(self) -> pandas.DataFrame:
         """The results as a pandas DataFrame with one row for each result.
 
-        The columns are id, scene, method, protocol, all parameters by address, all
-        statistics, energy, seconds and error. A value that a result does not have is
-        missing. A parameter that is null has the text "none". Comparisons such as
-        ``<= 20`` do not select this text. Any other column with numbers and texts has
-        texts only.
+        The columns are id, scene, method, protocol, the addresses of all parameters,
+        the names of all statistics, energy, seconds and error. If a result has no value
+        for a column, the cell is missing. If a parameter was set to null, its cell has
+        the text "none". Comparisons such as ``<= 20`` do not select rows with this
+        text. If a column contains numbers and any other text, all numbers become texts.
         """
         # The import of pandas takes half a second, and most commands do not need it.
         import pandas
@@ -266,9 +275,9 @@ class ResultSet(Sequence[Result]):
     def tidy(self) -> tuple[list[str], list[list[Any]]]:
         """Return the header and the rows of a table with all parameters and statistics.
 
-        A parameter that is null has the text `NULL`. `MISSING` stands for a parameter
-        that a method does not have, for an axis without effect on a setting, for a
-        statistic that was not computed, and for NaN.
+        If a parameter was set to null, its cell contains the text `NULL`. A cell
+        contains `MISSING` if the method does not have the parameter, if an axis has no
+        effect on the setting, or if a statistic is NaN or was not computed.
         """
         parameters = list(dict.fromkeys(name for result in self for name in result.parameters))
         statistics = self.statistic_names()
@@ -289,18 +298,18 @@ class ResultSet(Sequence[Result]):
         Parameters
         ----------
         name : str
-            A name of a column.
+            Name that `Result.value` may accept.
         role : str
-            Beginning of the message, such as "metric ".
+            Beginning of the error message, such as "metric ".
 
         Raises
         ------
         ParameterError
-            No result has a value under this name.
+            No result has a value under the name.
         """
         if name in _NAMES_OF_ALL_RESULTS:
             return
-        # Usually one of the first results has a value, so that the search is short.
+        # This test is fast, because usually one of the first results has a value.
         if any(result.value(name) is not MISSING for result in self):
             return
         allowed = set(_NAMES_OF_ALL_RESULTS)
@@ -315,17 +324,17 @@ class ResultSet(Sequence[Result]):
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition that a result has one of several values under a name.
+    """Condition that a result meets if it has one of several values under a name.
 
     Parameters
     ----------
     name : str
-        A name that `Result.value` accepts.
+        Name that `Result.value` accepts.
     values : sequence
-        The allowed values.
+        Allowed values under the name.
     text : str, optional
-        The values as the user wrote them. A result also meets the condition if its
-        value is printed as this text.
+        Text in which the user wrote the allowed values. If tables show the value of a
+        result as this text, the result also meets the condition.
     """
 
     name: str
@@ -333,7 +342,7 @@ class Condition:
     text: str | None = None
 
     def holds(self, result: Result) -> bool:
-        """Return whether a result has one of the values."""
+        """Return whether a result meets the condition."""
         value = self._value(result)
         if value is MISSING:
             return False
@@ -344,12 +353,12 @@ class Condition:
         return any(_is_same_value(value, allowed) for allowed in self.values)
 
     def refuse_unused(self, results: ResultSet) -> None:
-        """Refuse the condition as a mistake if none of the results meets it.
+        """Raise an error if no result meets the condition, which is probably a mistake.
 
         Raises
         ------
         ParameterError
-            No result has the name, or no result has one of the values.
+            No result has a value under the name, or no result has an allowed value.
         """
         results.check_name(self.name)
         if not results or any(map(self.holds, results)):
@@ -368,7 +377,7 @@ class Condition:
         raise ParameterError(message)
 
     def _texts_of_values(self, results: ResultSet) -> Iterator[str]:
-        """Yield the text of the value of each result that has one."""
+        """Yield the value of each result as a text, and skip results without value."""
         for result in results:
             value = self._value(result)
             if value is not MISSING:
@@ -378,14 +387,16 @@ class Condition:
         """Return the value of a result that the condition compares."""
         value = result.value(self.name)
         if value is MISSING and self.name in ("energy", "seconds"):
-            # The option --json prints null for these two names.
+            # If a result has no energy or no seconds, the option --json prints null.
+            # Therefore users can select such results with the value null.
             return None
-        # Tables of scores without a column for scenes have empty names of scenes.
+        # If a table of scores has no column for scenes, the names of the scenes of its
+        # results are empty. An empty name counts as a missing value.
         return MISSING if value == "" else value
 
 
 def _texts_of(value: Any) -> set[str]:
-    """Return the texts with which a user may write a value in a condition."""
+    """Return all texts that a user may write in a condition for a value."""
     if value is None:
         return {"null", "none"}
     return {cell_text(value), str(value)}
@@ -394,13 +405,13 @@ def _texts_of(value: Any) -> set[str]:
 def _is_same_value(value: Any, other: Any) -> bool:
     """Return whether two values of a parameter are the same.
 
-    1 and True are equal in Python, but they are different parameters.
+    In Python, 1 and True are equal. As values of a parameter, 1 and True are different.
     """
     return value == other and isinstance(value, bool) == isinstance(other, bool)
 
 
 def hashable(value: Any) -> Any:
-    """Return a value that can be the key of a dict: a list becomes its JSON text."""
+    """Convert a list or dict to its JSON text, and return other values unchanged."""
     if isinstance(value, list | dict):
         return json.dumps(value)
     return value
@@ -413,18 +424,18 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _distinct_keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the keys of all mappings, each once, in their order."""
-    # Thousands of results have the same keys. Comparing whole tuples of keys is faster
-    # than comparing single keys.
+    """Return the keys of all mappings without duplicates, in their order."""
+    # Thousands of results usually have the same keys. The first step removes duplicates
+    # of whole tuples of keys, because this is faster than a comparison of single keys.
     distinct_key_tuples = dict.fromkeys(map(tuple, mappings))
     return list(dict.fromkeys(itertools.chain.from_iterable(distinct_key_tuples)))
 
 
 def _follows_from_axes(name: str, axes: Sequence[str]) -> bool:
-    """Return whether an axis sets a parameter.
+    """Return whether one of the axes sets a parameter.
 
-    An axis over a slot sets the parameters of the slot's stage. An axis over the seed
-    of the script sets the seeds of all stages.
+    An axis over a slot sets the parameters of the stage in the slot. An axis over the
+    seed of the script sets the seeds of all stages.
     """
     if any(name == axis or name.startswith(f"{axis}.") for axis in axes):
         return True
@@ -432,7 +443,7 @@ def _follows_from_axes(name: str, axes: Sequence[str]) -> bool:
 
 
 def _short_setting_names(results: Sequence[Result]) -> list[str] | None:
-    """Return short names of settings, or None if short names are ambiguous.
+    """Return short names of settings, or None if the short names are ambiguous.
 
     Parameters
     ----------
@@ -461,7 +472,13 @@ def _short_setting_names(results: Sequence[Result]) -> list[str] | None:
 
 
 def _several_protocols(names: Sequence[str]) -> str:
-    """Return the message for results of several protocols, which may have no names."""
+    """Return the error message for results that have several protocols.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the protocols. The sequence is empty if the protocols have no names.
+    """
     shown_names = [one_line(name, 80) for name in names] or ["protocols without a name"]
     if len(names) > 1:
         remedy = f"choose those of one protocol, as in --where 'protocol={shown_names[0]}'"
@@ -477,8 +494,9 @@ def _several_protocols(names: Sequence[str]) -> str:
 
 
 def _parameter_cells(result: Result, names: Iterable[str]) -> list[Any]:
-    """Return the values of some parameters as `ResultSet.tidy` shows them."""
-    # An axis may have a value in the parameters although it has no effect.
+    """Return the cells with the values of some parameters for `ResultSet.tidy`."""
+    # The parameters of a result may contain a value for an axis that has no effect on
+    # the setting. The cell of such an axis must be empty.
     without_effect = {name for name in result.axes if result.axis_value(name) is MISSING}
     cells: list[Any] = []
     for name in names:
@@ -490,17 +508,19 @@ def _parameter_cells(result: Result, names: Iterable[str]) -> list[Any]:
 
 
 def _number_cell(number: float | None) -> Any:
-    """Return a statistic as `ResultSet.tidy` shows it."""
+    """Return the cell with the value of a statistic for `ResultSet.tidy`."""
     if number is None or math.isnan(number):
         return MISSING
     return number
 
 
 def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
-    """Return the cells of a column with one type; numbers next to texts become texts.
+    """Convert the cells of a column to values of a single type.
 
-    The cells of missing values become None. The text `NULL` may stand among numbers. An
-    array of objects keeps its class.
+    If a column contains numbers and texts, the numbers become texts. The text `NULL` is
+    an exception and may be in a column with numbers. Cells of missing values become
+    None. A column with `NULL` is returned as an array of objects, because pandas would
+    otherwise replace `NULL` by a plain text.
     """
     values = [None if cell is MISSING or cell == "" else cell for cell in cells]
     types = {_type_of_column(value) for value in values if value is not None and value is not NULL}
@@ -514,7 +534,7 @@ def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
 
 
 def _type_of_column(value: Any) -> Any:
-    """Return the type of a value, which is the same for integers and other numbers."""
+    """Return the text "number" for a number, and the class of any other value."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number:
         return "number"

@@ -48,60 +48,60 @@ def run(
 ) -> ResultSet:
     """Run a parameter script.
 
-    Settings that begin with the same stages share them, so that each beginning is
-    computed only once. The statistics are the same as those of single runs, whichever
-    executor is used.
+    If several settings begin with the same stages, the shared stages are computed only
+    once. The statistics do not depend on this sharing or on the executor.
 
     Parameters
     ----------
     script : path, name of a built-in script, mapping or Script
         The script to run.
     scenes : scene names or Scene objects, optional
-        Scenes to use instead of the scenes of the script. Names are allowed as in
-        `find_scenes`: data sets and patterns stand for all their scenes.
+        Scenes to use instead of the scenes of the script. The name of a data set, or a
+        pattern that `find_scenes` accepts, selects all scenes that fit.
     data : path, optional
-        Data root. The default is the environment variable STEREO_DATA, then the cache
-        folder of the user.
+        Folder that contains the data sets. The default is the folder in the environment
+        variable STEREO_DATA. Without this variable, the default is the cache folder of
+        the user.
     out : path, optional
-        Folder for the results store, the resolved script and the maps. Results that are
-        in the folder already are not computed again.
+        Folder for the results store, the resolved script and the disparity maps. If the
+        folder already contains a result, the result is not computed again.
     overrides : sequence of str, or str
-        Settings such as ``key.path=value``, which replace values of the script.
+        Values such as ``key.path=value``, which replace values of the script.
     plugins : sequence of str or Path, or a single one
-        Plug-ins in addition to those of the script. A script may name files outside its
-        own folder as plug-ins only if they are listed here, too.
+        Plug-ins in addition to the plug-ins of the script. If the script names a
+        plug-in file outside its own folder, this argument must contain the file, too.
     workers : int, optional
-        Number of batches of settings that are computed at the same time, each in one
-        thread. The default is the number of `threads`, or the number of workers of the
-        executor. With 1 worker, or if there is only one batch, the stages use all
-        cores.
+        Number of batches of settings that are computed at the same time. Each batch
+        uses one thread. The default is the number of workers of the executor, or the
+        number of `threads` without an executor. With 1 worker, or if there is only one
+        batch, the stages use all cores.
     executor : concurrent.futures.Executor, optional
-        The workers, such as a ProcessPoolExecutor or Dask's
-        ``Client(address).get_executor()``. The default is threads of this process.
-        Executors other than a ThreadPoolExecutor receive the scenes with all their
-        arrays, and import the stages. A Python program that makes a process pool needs
-        ``if __name__ == "__main__":``.
+        Executor that computes the batches, such as a ProcessPoolExecutor or the result
+        of ``Client(address).get_executor()`` for a Dask cluster. The default is threads
+        of this process. Executors other than a ThreadPoolExecutor receive the scenes
+        with all their arrays, and import the stages. A Python program that creates a
+        process pool must contain ``if __name__ == "__main__":``.
     memory : int, optional
         Maximum memory of all cost volumes together, in bytes. The default is four
         fifths of the free memory. For a Dask cluster, the default is no limit.
     maps : bool, optional
-        Whether to keep disparity maps. They are stored in ``out/maps`` or, without
-        `out`, in the results. By default, maps are kept, unless `out` is given and the
-        script sweeps an axis.
+        Whether to keep the disparity maps. With `out`, the maps are stored in the
+        folder ``out/maps``. Without `out`, the returned results contain the maps. By
+        default, maps are kept, unless `out` is given and the script sweeps an axis.
 
     Returns
     -------
     ResultSet
-        Results scene by scene, in the order of the script. A notebook shows them as a
-        table, and ``stereo_framework.plot`` draws curves. The result of a failed run
-        has an `error` and no statistics.
+        Results scene by scene, in the order of the settings in the script. A notebook
+        displays the results as a table, and ``stereo_framework.plot`` draws curves. The
+        result of a failed run has an `error` and no statistics.
 
     Raises
     ------
     ScriptError, DataError, ParameterError
-        The script, its scenes or its search ranges have faults. These errors are raised
-        before anything runs. The folder `out` cannot be used, for example because
-        another process writes to it.
+        The script, its scenes or its search ranges are not valid, or the folder `out`
+        cannot be used, for example because another process writes to the folder. These
+        errors are raised before any method runs.
 
     Examples
     --------
@@ -125,8 +125,8 @@ def run(
         memory=memory,
     )
     results_of_task: dict[Task, list[Result]] = {}
-    # The counter reports each run to a listener, such as a progress bar over several
-    # scripts.
+    # The function `counted` reports each finished run to a listener, such as a progress
+    # bar over several scripts.
     for (task, results), _ in zip(computed, counted(len(tasks), "run"), strict=False):
         results_of_task[task] = results
     return ResultSet(itertools.chain.from_iterable(results_of_task[task] for task in tasks))
@@ -145,24 +145,24 @@ def load_tasks(
 ) -> tuple[Script, list[Task]]:
     """Load a script, and create its tasks.
 
-    The commands `check` and `run` call this function, so that they refuse the same
-    scripts.
+    The commands `check` and `run` both call this function. Therefore `check` refuses
+    the same scripts as `run`.
 
     Parameters
     ----------
     source : path, name of a built-in script, mapping or Script
         The script to load.
     scenes, data, overrides, plugins
-        The arguments of `run` with the same names.
+        Arguments with the same meaning as the arguments of `run` with these names.
     scenes_optional : bool
-        Whether a script without scenes is allowed. It has no tasks.
+        Whether a script without scenes is allowed. Such a script has no tasks.
     may_execute : bool
-        Whether the functions that the script names may be imported; see
-        `tasks_of_script`.
+        Whether the functions that the script names may be imported to find the files
+        that they depend on.
     folder : Path, optional
         Folder at which relative paths of scenes start. The default is the current
-        folder when this function is called. A plug-in may change the current folder
-        when it is imported.
+        folder at the time of the call, even if a plug-in changes the current folder
+        when the plug-in is imported.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def load_tasks(
     Raises
     ------
     ScriptError, DataError, ParameterError
-        The script, its scenes or its search ranges have faults.
+        The script, its scenes or its search ranges are not valid.
     """
     start = folder or Path.cwd()
     if isinstance(source, Script):
@@ -200,16 +200,16 @@ def scenes_of(
     Parameters
     ----------
     script : Script
-        The script, whose scenes are the default.
+        Script whose scenes are loaded by default.
     scenes : scene names or Scene objects, optional
-        Scenes to use instead of the scenes of the script.
+        Scenes to load instead of the scenes of the script.
     data : path, optional
-        Data root.
+        Folder that contains the data sets.
 
     Raises
     ------
     DataError
-        There is no scene, or a scene does not exist.
+        Neither the script nor the argument names a scene, or a scene does not exist.
     """
     if scenes is None:
         scene_list: list[str | Scene] = list(script.scenes)
@@ -234,24 +234,25 @@ def execute(
     executor: Executor | None = None,
     memory: int | None = None,
 ) -> Iterator[TaskResults]:
-    """Run tasks, and yield each task with its results as soon as they are complete.
+    """Run tasks, and yield each task as soon as its results are complete.
 
-    With `out`, results in the store of the folder are read first. New results are
-    written to the store one by one. Failed runs are repeated.
+    With `out`, the function first reads the results that the folder already contains.
+    The function then computes the missing results and the results of failed runs, and
+    writes each new result to the folder immediately.
 
     Parameters
     ----------
     scripts : sequence of Script
-        The scripts of the tasks, which are written to the folder.
+        Scripts of the tasks. The function writes the resolved scripts to the folder.
     tasks : sequence of Task
-        The tasks to run.
+        Tasks to run.
     out, maps, workers, executor, memory
-        The arguments of `run` with the same names.
+        Arguments with the same meaning as the arguments of `run` with these names.
 
     Yields
     ------
     (Task, list of Result)
-        Each task with its results, one for each protocol.
+        A task and its results. A task has one result for each protocol.
     """
     keep_maps = maps
     if keep_maps is None:
@@ -269,7 +270,7 @@ def execute(
 
 
 def _keys_of(tasks: Sequence[Task]) -> list[str]:
-    """Return the keys of the results of all tasks, each key once."""
+    """Return the keys of the results of all tasks, without duplicates."""
     keys: dict[str, None] = {}
     for task in tasks:
         keys |= dict.fromkeys(task.keys)
@@ -277,7 +278,7 @@ def _keys_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def _metrics_of(tasks: Sequence[Task]) -> list[str]:
-    """Return the names of the metrics of all protocols, each name once."""
+    """Return the names of the metrics of all protocols, without duplicates."""
     metrics: dict[str, None] = {}
     for task in tasks:
         for protocol in task.protocols:
@@ -293,16 +294,16 @@ def read_or_compute(
     Parameters
     ----------
     store : Store or None
-        The store, which is open for writing. Without a store, all tasks are computed.
+        Results store that is open for writing. Without a store, all tasks are computed.
     tasks : sequence of Task
-        The tasks whose results are needed.
+        Tasks whose results are needed.
     computation : Computation
-        The computation of the missing results.
+        Object that computes the missing results.
 
     Yields
     ------
     (Task, list of Result)
-        Each task with its results, one for each protocol.
+        A task and its results. A task has one result for each protocol.
     """
     tasks_to_compute = []
     stored_runs = set() if store is None else store.runs()
@@ -331,8 +332,8 @@ def read_or_compute(
 def _read(store: Store, task: Task, *, keep_maps: bool) -> list[Result] | None:
     """Return the results of a task from a store, or None if the task must be computed.
 
-    If the store has the disparity map of the task under other protocols only, the map
-    is evaluated under the protocols of the task.
+    If the store contains the disparity map of the task but lacks results for some of
+    its protocols, this function evaluates the stored map with all of the protocols.
     """
     results = []
     for key in task.keys:
@@ -342,7 +343,8 @@ def _read(store: Store, task: Task, *, keep_maps: bool) -> list[Result] | None:
     if len(results) == len(task.keys):
         if results[0].axes == task.setting.axes:
             return results
-        # Another script has the same run, but sweeps other axes.
+        # The stored results belong to another script that computes the same run but
+        # sweeps other axes. The results are stored again with the axes of this script.
         with_axes = [replace(result, axes=task.setting.axes) for result in results]
         return _added(store, task, with_axes)
 
@@ -353,12 +355,12 @@ def _read(store: Store, task: Task, *, keep_maps: bool) -> list[Result] | None:
 
 
 def _is_complete(result: Result, *, needs_map: bool) -> bool:
-    """Return whether a stored result has no error, and a map if a map is needed."""
+    """Return whether a stored result is without error, and has its map if needed."""
     return not result.error and not (needs_map and _lacks_map(result))
 
 
 def _with_damage(task: Task, results: list[Result]) -> list[Result]:
-    """Return results whose warnings begin with the damage of the image files."""
+    """Add warnings about damaged image files to the results of a task."""
     damage = task.scene.damage
     has_result = not all(result.error for result in results)
     if has_result and task.setting.pipeline.reads_frames:
@@ -372,9 +374,10 @@ def _with_damage(task: Task, results: list[Result]) -> list[Result]:
 
 
 def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:
-    """Return the results of a task, or failed ones if files of its stages changed.
+    """Replace the results of a task by errors if files of its stages have changed.
 
-    Results of changed files must not be stored under the identity of the earlier files.
+    The key of a result depends on the content of the files when the task was planned.
+    If the files have changed, the result must not be stored under this key.
     """
     if all(result.error for result in results):
         return results
@@ -396,10 +399,10 @@ def _added(store: Store, task: Task, results: list[Result]) -> list[Result]:
 
 
 def _matched_before(store: Store, task: Task) -> Result | None:
-    """Return a stored result of the same match whose map can be evaluated again.
+    """Return a stored result of the same run whose map can be evaluated again, or None.
 
-    The disparity map and all confidence maps of the task must be as this program has
-    written them.
+    The files of the disparity map and of all confidence maps must exist, and no other
+    program may have changed the files.
     """
     steps = task.setting.pipeline.in_slot("confidence")
     measures = {step.stage.name for step in steps}
@@ -415,7 +418,7 @@ def _matched_before(store: Store, task: Task) -> Result | None:
 
 
 def _lacks_map(result: Result) -> bool:
-    """Return whether a map of a result is missing or incomplete."""
+    """Return whether a file with a map of a result is missing or incomplete."""
     if result.map is None or not result.map.is_file():
         return True
     return not all(map(is_whole, [result.map, *confidence_files(result.map).values()]))

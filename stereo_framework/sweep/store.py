@@ -1,8 +1,8 @@
 """Store the results of a sweep in an output folder.
 
-The results are in one table of the SQLite file `results.sqlite`. Only the process that
-runs the sweep writes to the file, with one transaction for each result. Disparity maps
-are files in the subfolder `maps`.
+The SQLite file `results.sqlite` contains the results in one table. Only the process
+that runs the sweep writes to the file, and uses one transaction for each result. The
+subfolder `maps` contains the disparity maps.
 """
 
 import collections
@@ -20,7 +20,7 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter, with_config
 from pydantic_core import from_json
 
-# Before Python 3.12, pydantic needs this TypedDict in place of the one of `typing`.
+# In versions before Python 3.12, pydantic does not accept `typing.TypedDict`.
 from typing_extensions import TypedDict
 
 from stereo_framework.core import limits
@@ -63,75 +63,80 @@ FILE = "results.sqlite"
 """Name of the SQLite file in an output folder."""
 
 _METRICS_FILE = "metrics.json"
-"""Name of the file with the units, directions and sources of plug-ins' metrics."""
+"""Name of the file that describes the metrics of plug-ins, such as their units."""
 
 _ADD = (
     "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
     " SET row = excluded.row, details = excluded.details, place = ifnull(excluded.place, place)"
 )
-"""Statement that writes a result, and keeps the place that its key has in the plan."""
+"""SQL statement that writes a result without a change of its place in the plan."""
 
 _SET_PLACE = (
     "INSERT INTO results (key, place) VALUES (?, ?)"
     " ON CONFLICT (key) DO UPDATE SET place = excluded.place"
 )
-"""Statement that gives a key a place in the plan."""
+"""SQL statement that stores the place of a key in the plan."""
 
 _DETAILS = ("parameters", "script")
-"""Fields of a result in the column `details`. They are parsed only if they are read."""
+"""Fields of a result that the column `details` contains.
+
+The text of the column is parsed when one of the fields is first read.
+"""
 
 _ROW_FIELDS = tuple(
     field.name
     for field in fields(Result)
     if field.name not in (*_DETAILS, "traceback") and not field.name.startswith("_")
 )
-"""Fields of a result in the column `row`."""
+"""Fields of a result that the column `row` contains."""
 
 _TYPES_OF_RESULT = get_type_hints(Result)
 _ROW_TYPES = {name: _TYPES_OF_RESULT[name] for name in _ROW_FIELDS}
 _ROW_CLASS: Any = TypedDict("_Row", _ROW_TYPES)  # type: ignore
 _ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(_ROW_CLASS))
-"""Reader of the column `row`, which holds a result as JSON."""
+"""Reader of the column `row`, which contains most fields of a result as JSON text."""
 
 _MISSING = (
     "results are still missing; if the run is not going on, it was stopped early: "
     "run the same command again"
 )
-"""Text about planned results that are not in the store, after their number."""
+"""End of the message that begins with the number of missing results."""
 
 
 class Store:
-    """Results of one output folder, by key.
+    """Results of runs in an output folder.
 
-    The plan of a folder is the ordered list of results that the last command needs. A
-    key depends on the content of a result. Therefore a repeated or extended script
-    finds its earlier results, and computes only the missing ones.
+    Each result has a key, which depends on the run and on the protocol. Therefore a
+    script that is run again finds its earlier results, and computes only the missing
+    results. The plan of a folder is the ordered list of keys that the last command
+    needs.
 
     Use the store in a ``with`` block, or call `close`.
 
     Parameters
     ----------
     folder : Path
-        Output folder.
+        Output folder of a sweep.
     create : bool
-        True opens the store for writing, and creates a missing folder or store. Only
-        one process may write at the same time. False opens the store for reading. Then
-        nothing is written, and the folder may be read-only.
+        Whether to open the store for writing, and to create a missing folder or store.
+        Only one process at a time may open the store for writing. With False, the store
+        is opened for reading, and the folder may be read-only.
 
     Raises
     ------
     DataError
-        The folder has no results, or its store is damaged, has another version or
-        belongs to another program. Another process writes to the folder. The file
-        system has no locks, or permission is missing.
+        The folder has no results, its store is damaged or has another version, another
+        process writes to the folder, the file system does not support locks, or the
+        user lacks permission.
     """
 
     def __init__(self, folder: Path, *, create: bool = False):
-        # A stage may change the current folder, but results belong into this folder.
+        # The path is made absolute, because a stage may change the current folder.
         self.folder = folder.absolute()
         self._name = f"{folder / FILE}"
         self._stack = contextlib.ExitStack()
-        # The lock file of a store that is open for writing, to detect its removal.
+        # This value identifies the lock file of a store that is open for writing. If
+        # the lock file is removed or replaced, the value no longer fits.
         self._lock_identity: tuple[int, int] | None = None
         opening_error = opening_to_write_error if create else opening_to_read_error
         with contextlib.ExitStack() as undo:
@@ -156,7 +161,7 @@ class Store:
         self._stack.__exit__(kind, error, trace)
 
     def close(self) -> None:
-        """Close the store, and release the lock of the folder."""
+        """Close the store, and release the lock on the folder."""
         self._stack.close()
 
     def _open_to_write(self, folder: Path) -> Database:
@@ -169,14 +174,15 @@ class Store:
             raise second_writer_error(folder, LOCK) from None
         self._lock_identity = file_identity(self.folder / LOCK)
         remove_partial_files(self.folder)
-        # Other commands write reports to the folder without the lock, but only the
-        # process that holds the lock writes maps. An incomplete map is therefore left
-        # over from a process that was killed.
+        # Only the process that holds the lock writes maps. An incomplete map was
+        # therefore written by a process that was killed, and can be removed at once.
+        # Other commands write reports without the lock, so incomplete reports are
+        # removed only after some time.
         remove_partial_files(self.folder / MAPS, min_age=0)
         return self._stack.enter_context(opened_to_write(self.folder / FILE, self._name))
 
     def _open_to_read(self, folder: Path) -> Database:
-        """Open the store for reading."""
+        """Open the store for reading, and refuse a folder without results."""
         database = self._stack.enter_context(opened_to_read(self.folder / FILE, self._name))
         if database is None:
             message = (
@@ -189,21 +195,23 @@ class Store:
     # --- writing ----------------------------------------------------------------------
 
     def describe(self, scripts: Sequence[Script], metrics: Iterable[str]) -> None:
-        """Write the resolved scripts, and the properties of metrics of plug-ins.
+        """Write the resolved scripts and descriptions of the metrics to the folder.
 
-        With these files, results can be shown without the scripts and the plug-ins.
+        Because of these files, commands can show the results even if the scripts and
+        the plug-ins with the metrics are missing.
 
         Parameters
         ----------
         scripts : sequence of Script
-            The scripts of the run.
+            Scripts that are run.
         metrics : iterable of str
             Names of the metrics of all protocols.
 
         Raises
         ------
         DataError
-            A file cannot be written, or would replace a file of the user.
+            A file cannot be written, or the folder contains a file of the user with the
+            same name.
         """
         for script in scripts:
             text = yaml.safe_dump(script.resolved, sort_keys=False)
@@ -212,7 +220,7 @@ class Store:
             write_bytes(self.folder / _METRICS_FILE, description.encode())
 
     def check_in_place(self) -> None:
-        """Refuse a store that another process may have changed since it was opened.
+        """Raise an error if the store or its lock file was removed or replaced.
 
         Raises
         ------
@@ -225,19 +233,19 @@ class Store:
             raise lost_lock_error(lock)
 
     def set_listed_keys(self, keys: Iterable[str]) -> None:
-        """Make some keys, in their order, the plan of the folder.
+        """Replace the plan of the folder by a list of keys.
 
         Parameters
         ----------
         keys : iterable of str
-            Keys of results, which may be missing.
+            Keys of results in their order. The results need not exist yet.
 
         Raises
         ------
         StereoFrameworkError
-            The plan cannot be written. Everything written before is kept.
+            The plan cannot be written. Earlier results are kept.
         DataError
-            The store was removed, moved or replaced since it was opened.
+            The store was removed, moved or replaced after this program opened it.
         """
         with self._db.transaction("the plan"):
             self._db.execute("DELETE FROM results WHERE row IS NULL")
@@ -245,24 +253,25 @@ class Store:
             self._db.execute_many(_SET_PLACE, ((key, place) for place, key in enumerate(keys)))
 
     def add(self, key: str, result: Result, *, is_external: bool = False) -> None:
-        """Write one result. It replaces an earlier result under the same key.
+        """Write a result, which replaces an earlier result with the same key.
 
         Parameters
         ----------
         key : str
-            A `result_key`.
+            Key of the result, which `result_key` has returned.
         result : Result
-            The result. Its map, if it has one, is a file in the folder.
+            Result to write. If the result has a disparity map, its file must be in the
+            folder.
         is_external : bool
-            Whether another program made the map. Such results are listed together with
-            the results of every plan.
+            Whether another program has computed the disparity map. The method `results`
+            always returns such results, even if no plan contains them.
 
         Raises
         ------
         StereoFrameworkError
-            The result cannot be written. Everything written before is kept.
+            The result cannot be written. Earlier results are kept.
         DataError
-            The store was removed, moved or replaced since it was opened.
+            The store was removed, moved or replaced after this program opened it.
         """
         row = {name: getattr(result, name) for name in _ROW_FIELDS}
         row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
@@ -274,22 +283,24 @@ class Store:
             self._db.execute(_ADD, (key, place, row_text, details_text))
 
     def with_map(self, results: Sequence[Result]) -> list[Result]:
-        """Write the map of some results, and return the results without the arrays.
+        """Write the disparity map of a run, and return its results without the arrays.
 
         Parameters
         ----------
         results : sequence of Result
-            All results of one match, one for each protocol. They share a map.
+            All results of one run, which share a disparity map. There is one result for
+            each protocol.
 
         Returns
         -------
         list of Result
-            The results with the path of the map.
+            The results with the path of the disparity map.
 
         Raises
         ------
         DataError
-            A file cannot be written, or would replace a file of the user.
+            A file cannot be written, or the folder contains a file of the user with the
+            same name.
         """
         first = results[0]
         if first.map is not None or first.disparity is None:
@@ -303,34 +314,36 @@ class Store:
     # --- reading ----------------------------------------------------------------------
 
     def get(self, key: str) -> Result | None:
-        """Return the result under a key, or None if it is not computed yet."""
+        """Return the result with a key, or None if the store does not contain it."""
         results = self._results("key = ? AND row IS NOT NULL", key)
         return results[0] if results else None
 
     def runs(self) -> set[str]:
-        """Return the ids of all runs with results."""
+        """Return the identities of all runs that have results in the store."""
         keys = self._read("key", "row IS NOT NULL")
         return {_run_of_key(key) for [key] in keys}
 
     def of_run(self, run: str) -> list[Result]:
-        """Return the results of one run under all protocols.
+        """Return the results of a run for all protocols.
 
         Parameters
         ----------
         run : str
-            The run's id.
+            Identity of the run.
         """
         prefix = result_key(run).removesuffix("]") + ","
-        # Keys are ASCII texts, so this range holds the keys that begin with the prefix.
+        # Keys are ASCII texts. Therefore the keys that begin with the prefix are
+        # exactly the keys between the prefix and the prefix with the character "\x7f".
         return self._results("key > ? AND key < ? AND row IS NOT NULL", prefix, f"{prefix}\x7f")
 
     def results(self, *, every: bool = False) -> ResultSet:
-        """Return the planned results in their order, and then results of external maps.
+        """Return the results of the plan, followed by the results of external maps.
 
         Parameters
         ----------
         every : bool
-            True returns all results, in the order in which they were first planned.
+            Whether to return all results in the store, including the results of earlier
+            plans, in the order in which the results were first planned.
         """
         condition = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
         if every:
@@ -338,34 +351,35 @@ class Store:
         return ResultSet(self._results(condition))
 
     def lacking(self) -> str:
-        """Return a sentence about missing planned results; empty if none is missing."""
+        """Return a message about missing results of the plan, or an empty text."""
         [[count]] = self._read("count(*)", "row IS NULL")
         return f"{count} {_MISSING}" if count else ""
 
     def _read(self, columns: str, condition: str, *values: Any) -> list[Any]:
-        """Return the columns of the rows that fulfil an SQL condition."""
+        """Return some columns of all rows that fulfil an SQL condition."""
         with _damaged_file_errors(self._name):
             return self._db.execute(f"SELECT {columns} FROM results WHERE {condition}", values)
 
     def _results(self, condition: str, *values: Any) -> list[Result]:
-        """Return the results of the rows that fulfil an SQL condition."""
+        """Return the results in all rows that fulfil an SQL condition."""
         rows = self._read("row, details", condition, *values)
         return [self._result(row, details) for row, details in rows]
 
     def _result(self, row: Any, details: Any) -> Result:
-        """Return the result of a row.
+        """Convert a row of the table to a result.
 
         Parameters
         ----------
         row, details
-            The values of the two columns. They may have any type if the store is
-            damaged.
+            Values of the columns `row` and `details`. In a damaged store, the values
+            may have any type.
         """
         with _damaged_file_errors(self._name):
             values = _ROW.validate_json(row)
             for value in values["axes"].values():
                 if type(value) is int:
-                    # Integers with thousands of digits raise an OverflowError.
+                    # The conversion raises an OverflowError if an integer in a damaged
+                    # store has thousands of digits.
                     float(value)
             map_file = values["map"]
             if map_file is not None:
@@ -390,15 +404,16 @@ class Store:
 
 
 def _run_of_key(key: Any) -> str:
-    """Return the id of the run in a key, which is a JSON list, see `result_key`."""
+    """Return the identity of the run, which is the first item of a result's key."""
     first_item, _, _ = str(key).partition(",")
     return first_item.strip('["')
 
 
 def map_stem(result: Result) -> str:
-    """Return the name, without its ending, of the files of a result's map and pictures.
+    """Return the name without extension of the files with the map and its pictures.
 
-    The name ends with the whole identity, because two runs must never share a map.
+    The name ends with the identity of the run, so that two runs never write to the same
+    file.
     """
     return f"{file_stem(result.scene)}_{file_stem(result.method)}_{result.id}"
 
@@ -409,7 +424,7 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
     Warns
     -----
     ResultWarning
-        A script is damaged. It is left out, because results are shown without it.
+        The file of a script is damaged. The returned dictionary lacks this script.
     """
     scripts: dict[str, dict[str, Any]] = {}
     problems: list[str] = []
@@ -429,16 +444,16 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 class _StoredMapping(collections.UserDict[str, Any]):
-    """A mapping in the column `details`, which is parsed when it is read first.
+    """Mapping in the column `details`, which is parsed when an item is first read.
 
     Parameters
     ----------
     text
-        The value of the column. It may have any type if the store is damaged.
+        Value of the column `details`. In a damaged store, the value may have any type.
     field : str
-        Name of the field of the result.
+        Name of the field of a result that contains the mapping.
     store : str
-        The SQLite file, as messages name it.
+        Name of the SQLite file in messages.
     """
 
     def __init__(self, text: Any, field: str, store: str):
@@ -448,10 +463,10 @@ class _StoredMapping(collections.UserDict[str, Any]):
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:  # type: ignore[override]
-        """The stored mapping, read from its JSON text."""
+        """The stored mapping, which is parsed from its JSON text at the first call."""
         with _damaged_file_errors(self._store):
-            # Unlike the JSON reader of Python, this reader refuses deeply nested
-            # values, which no other part of the program could print.
+            # The function `from_json` refuses deeply nested values. The JSON reader of
+            # Python would accept values that other parts of the program cannot print.
             mapping = dict(from_json(self._text)[self._field])
             if len(mapping) > limits.ENTRIES:
                 message = (
@@ -461,12 +476,12 @@ class _StoredMapping(collections.UserDict[str, Any]):
             return mapping
 
     def items(self) -> ItemsView[str, Any]:
-        """Return the items of the dict, which is faster than the method of UserDict."""
+        """Return the items of the mapping, faster than the method of UserDict."""
         return self.data.items()
 
 
 def _inside_folder(path: Path) -> PurePosixPath:
-    """Return a relative path, and refuse a path that leads out of the folder.
+    """Return a path, or raise an error if the path leads out of the results folder.
 
     Raises
     ------
@@ -480,22 +495,22 @@ def _inside_folder(path: Path) -> PurePosixPath:
 
 
 _DAMAGE = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
-"""Exceptions that damaged values cause."""
+"""Exceptions that may be raised when this module reads values of a damaged store."""
 
 
 @contextlib.contextmanager
 def _damaged_file_errors(name: str) -> Iterator[None]:
-    """Report exceptions of the block in one line, as errors about the store.
+    """Convert exceptions in a ``with`` block to errors that name the results store.
 
     Parameters
     ----------
     name : str
-        The SQLite file, as messages name it.
+        Name of the SQLite file in messages.
 
     Raises
     ------
     DataError
-        The file is damaged, or it cannot be read.
+        The SQLite file is damaged or cannot be read.
     """
     try:
         yield
@@ -508,16 +523,17 @@ def _damaged_file_errors(name: str) -> Iterator[None]:
 
 
 def _damage_error(name: str, error: Exception) -> DataError:
-    """Return the error about a store with values that are no results."""
+    """Return the error that reports a results store with damaged values."""
     reason = " ".join(str(error).split())[:200]
     message = f"{name}: may be damaged: {reason}; choose another folder, or delete it and run again"
     return DataError(message)
 
 
 def _json_value(value: Any) -> Any:
-    """Convert a value that JSON does not have.
+    """Convert a value to a type that JSON can represent.
 
-    Plug-ins may return numbers of NumPy, and parameters may have any type.
+    Such conversions are needed because plug-ins may return NumPy numbers, and because
+    the value of a parameter may have any type.
     """
     if isinstance(value, Mapping):
         return dict(value)

@@ -1,9 +1,9 @@
-"""Errors about results stores that cannot be opened, read or written.
+"""Create the error messages for results stores that cannot be opened, read or written.
 
-Python and SQLite report many events with similar texts. For example, SQLite reports
-"database is locked" if another program writes, and also on some file systems without
-locks. The functions here find the event by the number of the error, and write one
-message for each event.
+Python and SQLite describe different problems with similar texts. For example, SQLite
+reports "database is locked" if another program writes to the database, but also if the
+file system does not support locks. The functions in this module find the cause from the
+number of the error, and return one message for each cause.
 """
 
 import enum
@@ -16,11 +16,11 @@ from stereo_framework.core.errors import DataError, StereoFrameworkError, one_li
 from stereo_framework.io import has_locks
 
 StoreFault = OSError | sqlite3.Error
-"""Exceptions of the operating system and of SQLite."""
+"""Type of exceptions that the operating system or SQLite raises."""
 
 
 class Event(enum.Enum):
-    """The reason why a store cannot be opened, read or written."""
+    """Cause of an error when a results store is opened, read or written."""
 
     NO_LOCKS = enum.auto()
     NO_PERMISSION = enum.auto()
@@ -56,7 +56,10 @@ _EVENT_OF_SQLITE_CODE = {
     sqlite3.SQLITE_NOTADB: Event.NO_DATABASE,
     sqlite3.SQLITE_CORRUPT: Event.NO_DATABASE,
 }
-"""Events by the primary error code of SQLite, which is the last byte of a code."""
+"""Event for each primary error code of SQLite.
+
+The primary error code is the last byte of an error code.
+"""
 
 _LOCK_CODES = (
     sqlite3.SQLITE_IOERR_BLOCKED,
@@ -69,14 +72,15 @@ _LOCK_CODES = (
     sqlite3.SQLITE_IOERR_SHMSIZE,
     sqlite3.SQLITE_IOERR_UNLOCK,
 )
-"""Error codes of SQLite for a lock, or for the shared memory of the processes."""
+"""Error codes that SQLite returns if a lock or shared memory does not work."""
 
 
 def event_of(error: StoreFault) -> Event:
-    """Return the event that an exception reports."""
+    """Return the event that has caused an exception."""
     if isinstance(error, OSError):
         return _EVENT_OF_ERRNO.get(error.errno or 0, Event.OTHER)
-    # An exception that does not come from SQLite itself has no code.
+    # If the Python module sqlite3 itself has raised the exception, the exception has no
+    # error code.
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _LOCK_CODES:
         return Event.NO_LOCKS
@@ -84,12 +88,12 @@ def event_of(error: StoreFault) -> Event:
 
 
 def second_writer_error(folder: Path, lock: str) -> DataError:
-    """Return the error about a folder to which another process writes.
+    """Return the error that reports a folder to which another process writes.
 
     Parameters
     ----------
     folder : Path
-        Output folder, as the user named it.
+        Path of the output folder that the user has given.
     lock : str
         Name of the lock file.
     """
@@ -102,7 +106,7 @@ def second_writer_error(folder: Path, lock: str) -> DataError:
 
 
 def lost_lock_error(path: Path) -> DataError:
-    """Return the error about a lock file that was removed during the run."""
+    """Return the error that reports a lock file that was removed during the run."""
     message = (
         f"{path}: the lock file was removed or replaced during the run, so this process no longer "
         "holds the lock of the folder, and a second process may write to it; the file must stay "
@@ -112,16 +116,16 @@ def lost_lock_error(path: Path) -> DataError:
 
 
 def writing_error(name: str, content: str, error: sqlite3.Error) -> StereoFrameworkError:
-    """Return the error about content that cannot be written to an open store.
+    """Return the error that reports a failed write to an open results store.
 
     Parameters
     ----------
     name : str
-        The SQLite file, as messages name it.
+        Name of the SQLite file in messages.
     content : str
-        A noun for the content, such as "a result".
+        Noun for the content that cannot be written, such as "a result".
     error : sqlite3.Error
-        The exception.
+        Exception that SQLite has raised.
     """
     remedies = {
         Event.NO_LOCKS: (
@@ -145,14 +149,14 @@ def writing_error(name: str, content: str, error: sqlite3.Error) -> StereoFramew
 
 
 def opening_to_write_error(name: str, error: StoreFault) -> DataError:
-    """Return the error about a store that cannot be opened for writing.
+    """Return the error that reports a results store that cannot be opened for writing.
 
     Parameters
     ----------
     name : str
-        The SQLite file, as messages name it.
+        Name of the SQLite file in messages.
     error : OSError or sqlite3.Error
-        The exception.
+        Exception that was raised when the store was opened.
     """
     event = event_of(error)
     location = _location(name, error)
@@ -179,33 +183,34 @@ def opening_to_write_error(name: str, error: StoreFault) -> DataError:
 
 
 def opening_to_read_error(name: str, error: StoreFault) -> DataError:
-    """Return the error about a store that cannot be opened for reading.
+    """Return the error that reports a results store that cannot be opened for reading.
 
-    The file must not be open in this process, because the function may open and close
-    it, and SQLite would then lose its locks.
+    Do not call this function while the SQLite file is open in this process. The
+    function may open and close the file, and SQLite would lose its locks on the file.
 
     Parameters
     ----------
     name : str
-        The SQLite file, as messages name it.
+        Name of the SQLite file in messages.
     error : OSError or sqlite3.Error
-        The exception.
+        Exception that was raised when the store was opened.
     """
-    # On some file systems without locks, SQLite reports "database is locked", too.
+    # SQLite may report "database is locked" although no other program uses the file,
+    # because some file systems do not support locks.
     if event_of(error) is Event.SECOND_PROGRAM and not has_locks(name):
         return _opening_error(name, error, Event.NO_LOCKS)
     return reading_error(name, error)
 
 
 def reading_error(name: str, error: StoreFault) -> DataError:
-    """Return the error about a store that cannot be read.
+    """Return the error that reports a results store that cannot be read.
 
     Parameters
     ----------
     name : str
-        The SQLite file, as messages name it.
+        Name of the SQLite file in messages.
     error : OSError or sqlite3.Error
-        The exception.
+        Exception that was raised when the store was read.
     """
     event = event_of(error)
     if event is Event.NO_PERMISSION or _has_no_access(name, error, os.R_OK):
@@ -219,7 +224,7 @@ def reading_error(name: str, error: StoreFault) -> DataError:
 
 
 def _opening_error(name: str, error: StoreFault, event: Event) -> DataError:
-    """Return the error about an event that may occur while a store is opened."""
+    """Return the error for an event that occurred when a results store was opened."""
     reason = _reason(error)
     if event is Event.NO_LOCKS:
         message = (
@@ -247,27 +252,28 @@ def _opening_error(name: str, error: StoreFault, event: Event) -> DataError:
 
 
 def _has_no_access(name: str, error: StoreFault, access: int) -> bool:
-    """Return whether SQLite could not open a file because permission is missing.
+    """Return whether SQLite could not open a file because the user lacks permission.
 
-    SQLite reports only that it was unable to open a file, but not which file, and not
-    the reason.
+    The exception of SQLite contains neither the name of the file nor the reason.
+    Therefore this function tests the permissions of the files itself.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code & 0xFF != sqlite3.SQLITE_CANTOPEN:
         return False
     paths = [os.path.dirname(name) or ".", name, f"{name}-wal", f"{name}-shm"]
     existing_paths = [path for path in paths if os.path.exists(path)]
-    # Some systems can test the permissions of the real user only.
+    # The permissions of the effective user are tested if the system supports this.
+    # Otherwise, the permissions of the real user are tested.
     is_effective = os.access in os.supports_effective_ids
     return not all(os.access(path, access, effective_ids=is_effective) for path in existing_paths)
 
 
 def _location(name: str, error: StoreFault) -> str:
-    """Return the path that an exception names, or the path of the SQLite file."""
+    """Return the path in an exception, or the SQLite file if there is no path."""
     filename = getattr(error, "filename", None)
     return name if filename is None else str(filename)
 
 
 def _reason(error: StoreFault) -> str:
-    """Return the text of an exception without the number and the path."""
+    """Return the text of an exception without its error number and path."""
     return one_line(getattr(error, "strerror", None) or str(error))

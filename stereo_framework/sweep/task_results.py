@@ -1,4 +1,4 @@
-"""Compute the results of tasks: match their pairs and evaluate their disparity maps."""
+"""Compute disparity maps for the tasks of a sweep, and evaluate the disparity maps."""
 
 import json
 import traceback
@@ -33,13 +33,13 @@ from stereo_framework.sweep.result import (
 from stereo_framework.sweep.tasks import Task
 
 _EXTERNAL = ("maps", "command", "python", "onnx")
-"""Matchers whose maps other programs compute."""
+"""Names of the matchers whose disparity maps come from another program."""
 
 _MATCHER_STATISTICS = (MEMORY, LOWER_BOUND, GAP)
-"""Statistics that a match gives, because no protocol can compute them from the map."""
+"""Statistics that the matcher reports, because a map alone does not contain them."""
 
 TaskResults = tuple[Task, list[Result]]
-"""A task and its results, one for each protocol."""
+"""A task and the list of its results, which has one result for each protocol."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +49,25 @@ class _MatchOutput:
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparity map in pixels; NaN means no estimate.
+        Disparity map in pixels. The value NaN means that a pixel has no estimate.
     confidence : mapping of str to ndarray
-        Confidence maps by the name of the confidence measure.
+        Confidence maps, by the name of the confidence measure.
     energy : float or None
-        Energy of the optimizer's labels.
+        Energy of the disparity labels that the optimizer has selected.
     seconds : mapping of str to float
-        Run time of each stage.
+        Run time of each stage in seconds, by the name of the stage.
     warnings : tuple of str
-        Warnings of the stages.
+        Warnings that the stages have issued.
     statistics : mapping of str to float
-        Peak memory of external programs, lower bound of the energy, and gap.
+        Peak memory of external programs, lower bound of the energy, and gap between the
+        energy and its lower bound.
     environment : mapping of str to str
-        Versions of packages, the machine, messages and trace.
+        Versions of packages, description of the machine, messages of external programs,
+        and trace of the optimizer.
     map : Path or None
-        File of the disparity map, if the map is stored already.
+        File of the disparity map, or None if the disparity map is not stored yet.
     keeps_arrays : bool
-        Whether the results contain the disparity map and the confidence maps.
+        Whether the results contain the disparity map and the confidence maps as arrays.
     """
 
     disparity: Disparity
@@ -83,9 +85,10 @@ class _MatchOutput:
 
 
 def run_tasks(batch: Batch, *, keep_maps: bool) -> Iterator[TaskResults]:
-    """Match the pairs of a batch, and evaluate each disparity map under its protocols.
+    """Compute the disparity map of each task in a batch, and evaluate the map.
 
-    If a stage or a metric raises an exception, only the tasks that it concerns fail.
+    If a stage or a metric raises an exception, only the tasks that need the stage or
+    the metric fail.
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ def run_tasks(batch: Batch, *, keep_maps: bool) -> Iterator[TaskResults]:
     Yields
     ------
     (Task, list of Result)
-        Each task with its results, one for each protocol.
+        A task and its results. A task has one result for each protocol.
     """
     pipelines = [task.setting.pipeline for task in batch]
     for i, match in PipelineRunner(pipelines, batch[0].scene, batch[0].search):
@@ -106,36 +109,41 @@ def run_tasks(batch: Batch, *, keep_maps: bool) -> Iterator[TaskResults]:
 
 
 def results_of_batch(batch: Batch, *, keep_maps: bool) -> list[list[Result]]:
-    """Return the results of each task of a batch. Each kernel uses one thread."""
+    """Compute a batch with one thread for each kernel, and return a list for each task.
+
+    The list of a task contains one result for each protocol.
+    """
     with threads(1):
         results = dict(run_tasks(batch, keep_maps=keep_maps))
     return [results[task] for task in batch]
 
 
 def measure_stored_map(task: Task, stored: Result) -> list[Result]:
-    """Evaluate a stored disparity map under the protocols of a task, without matching.
+    """Evaluate a stored disparity map with the protocols of a task, without matching.
 
     Parameters
     ----------
     task : Task
-        The task whose results are needed.
+        Task whose results are needed.
     stored : Result
-        A result of the same match under another protocol, with a stored map.
+        Result of the same run with a stored disparity map. The result may have been
+        evaluated with another protocol.
     """
     return _results_or_error(task, _evaluate_stored_map, stored)
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
-    """Return the results of a task that failed, one for each protocol.
+    """Return the results of a failed task, which contain an error and no statistics.
 
     Parameters
     ----------
     task : Task
-        The failed task.
+        Task that has failed. The list has one result for each of its protocols.
     error : str
-        Reason of the failure. A long text is shortened.
+        Text that describes why the task failed. The results contain a long text in
+        shortened form.
     trace : str
-        Traceback of the exception, if there is one.
+        Traceback of the exception, or an empty text if no exception was raised.
     """
     results = []
     for protocol in task.protocols:
@@ -159,16 +167,16 @@ def failed(task: Task, error: str, trace: str = "") -> list[Result]:
 def _results_or_error(
     task: Task, evaluate: Callable[..., list[Result]], *arguments: Any
 ) -> list[Result]:
-    """Return a task's results; an exception becomes its error.
+    """Return the results of a task, or failed results if an exception is raised.
 
     Parameters
     ----------
     task : Task
-        The task, which is the first argument of `evaluate`.
+        Task whose results are needed.
     evaluate : callable
-        The function that returns the results.
+        Function that takes the task and further arguments, and returns the results.
     *arguments
-        The other arguments of `evaluate`.
+        Further arguments that `evaluate` takes after the task.
     """
     try:
         return evaluate(task, *arguments)
@@ -179,7 +187,7 @@ def _results_or_error(
 
 
 def _evaluate_match(task: Task, match: Estimate | Exception, keep_maps: bool) -> list[Result]:
-    """Return the results of a match, or raise the exception that took its place."""
+    """Return the results of a computed match, or raise its exception if it failed."""
     if isinstance(match, Exception):
         raise match
     output = _MatchOutput(
@@ -196,7 +204,7 @@ def _evaluate_match(task: Task, match: Estimate | Exception, keep_maps: bool) ->
 
 
 def _statistics_of_matcher(match: Estimate) -> dict[str, float]:
-    """Return the peak memory, lower bound and gap of a match, if they are known."""
+    """Return the known values of the peak memory, lower bound and gap of a match."""
     statistics: dict[str, float] = {}
     if match.memory is not None:
         statistics[MEMORY] = match.memory
@@ -208,13 +216,13 @@ def _statistics_of_matcher(match: Estimate) -> dict[str, float]:
 
 
 def _texts_of_matcher(match: Estimate) -> dict[str, str]:
-    """Return the messages of external programs and the trace, if they are not empty."""
+    """Return the messages of external programs and the trace, without empty texts."""
     texts = {MESSAGES: match.messages, TRACE: text_of_trace(match.trace)}
     return {name: text for name, text in texts.items() if text}
 
 
 def _evaluate_stored_map(task: Task, stored: Result) -> list[Result]:
-    """Return the results of a match whose disparity map is stored."""
+    """Evaluate a stored disparity map, and return the results of a task."""
     assert stored.disparity is not None
     statistics = stored.statistics
     output = _MatchOutput(
@@ -231,7 +239,7 @@ def _evaluate_stored_map(task: Task, stored: Result) -> list[Result]:
 
 
 def _evaluate(task: Task, output: _MatchOutput) -> list[Result]:
-    """Evaluate a disparity map under each protocol of a task."""
+    """Evaluate a disparity map with each protocol of a task."""
     warnings = [*output.warnings]
     pseudo_truth = None
     if any(protocol.without_truth for protocol in task.protocols):
@@ -277,7 +285,7 @@ def _evaluate(task: Task, output: _MatchOutput) -> list[Result]:
 def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     """Return warnings about a map or a ground truth that may have been read wrongly.
 
-    Each warning contains a remedy for scripts.
+    Each warning contains an instruction for the author of the script.
     """
     matchers = task.setting.pipeline.in_slot("matcher")
     is_external = any(
@@ -288,7 +296,7 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     for step in matchers:
         if "unknown" in step.parameters:
             instruction = "set 'unknown: {value}' of the matcher, the value as the file stores it"
-            # The parameter disparity_scale may be null.
+            # The value of the parameter `disparity_scale` may be null.
             disparity_scale = step.parameters.get("disparity_scale") or 1.0
             scale = disparity_scale * step.parameters.get("sign", 1)
     remedies = Remedies(disparity_map=instruction, map_scale=scale)
@@ -303,9 +311,10 @@ def _script_of(task: Task) -> dict[str, Any]:
 
 
 def _with_scenes_of_method(task: Task, result_environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Return an environment with the scenes to which the script restricts the method.
+    """Add the scenes to which the script restricts the method to an environment.
 
-    The script of a result contains only the scene of its run, so it lacks these scenes.
+    The script in a result contains only the scene of one run. Therefore the names of
+    all scenes of the method are stored in the environment.
     """
     scenes = task.setting.scenes
     if not scenes:

@@ -1,8 +1,8 @@
-"""Plan of a script: the tasks, with the identities of their runs.
+"""Plan the tasks of a script, and compute the keys of their results.
 
 A task combines a setting of a script with a scene. Each result of a task is stored
 under a key. The key contains the identity of the run, the name of the method, and a
-digest of the protocol and of the code of the evaluator.
+digest of the protocol and of the code that evaluates disparity maps.
 """
 
 import collections
@@ -33,9 +33,9 @@ from stereo_framework.sweep.identity import (
 )
 
 MAX_LOADED_SCENES = 8
-"""Maximum number of scenes that stay in memory together.
+"""Maximum number of scenes that stay in memory at the same time.
 
-A sweep over more scenes loads and releases them one after the other.
+If a sweep has more scenes, the sweep loads and releases the scenes one after the other.
 """
 
 
@@ -48,9 +48,9 @@ class StageFiles:
     address : str
         Address of the stage in the script, such as ``matcher``.
     paths : tuple of Path
-        Paths of the files.
+        Paths of the files that the stage reads.
     digest : str
-        Digest of the content of the files.
+        Digest of the content of all files together.
     """
 
     address: str
@@ -60,28 +60,29 @@ class StageFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A setting on a scene, which is still to be computed.
+    """Combination of a setting and a scene, for which a sweep needs results.
 
     Parameters
     ----------
     scene : Scene
-        Scene to match.
+        Scene whose pair is matched.
     setting : Setting
-        Method with all its parameters.
+        Method with the values of all its parameters.
     search : SearchRange
-        Search range of the run.
+        Search range for the disparities.
     id : str
-        Identity of the run, see `identity.run_id`.
+        Identity of the run, which `identity.run_id` returns.
     protocols : tuple of Protocol
-        Protocols that evaluate the disparity map. Each protocol gives one result.
+        Protocols that evaluate the disparity map. The task has one result for each
+        protocol.
     evaluations : tuple of str
-        Digest of each protocol and of the code that evaluates under the protocol, see
-        `evaluation_digests`.
+        One digest for each protocol, which `evaluation_digests` returns.
     duplicate_index : int
-        Number of earlier settings of the same method with the same `id`. For example,
-        all seeds of a sweep give the same run if the method draws no random numbers.
+        Index of the task among the tasks on a scene that have the same method and the
+        same `id`. If a script sweeps the seed of a method without random numbers, for
+        example, all tasks on a scene have the same `id`.
     files : tuple of StageFiles
-        Files of the stages, with the digest of their content at the time of planning.
+        Files that the stages read, with their digests when the task was planned.
     """
 
     scene: Scene
@@ -95,7 +96,7 @@ class Task:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of the task's results, one for each protocol."""
+        """The keys of the results of the task, with one key for each protocol."""
         method, repetition = self.setting.method, str(self.duplicate_index)
         return tuple(
             result_key(self.id, method, evaluation, repetition) for evaluation in self.evaluations
@@ -107,16 +108,18 @@ class Task:
 
 
 def evaluation_digests(protocols: Iterable[Protocol], code: CodeReader) -> tuple[str, ...]:
-    """Return a digest of each protocol and of the code that evaluates under it.
+    """Return one digest for each protocol and for the code that the protocol needs.
 
-    The digest contains all fields of the protocol. The text of a protocol leaves out the
-    fields that its metrics do not use.
+    The digest covers all fields of the protocol. The digest of the text of the protocol
+    would not be sufficient, because this text leaves out fields that no metric of the
+    protocol uses.
 
     Parameters
     ----------
     protocols : iterable of Protocol
+        Protocols that evaluate disparity maps.
     code : CodeReader
-        Reader of the code of the metrics.
+        Reader that computes the digest of the code of the metrics.
     """
     digests = []
     for protocol in protocols:
@@ -132,18 +135,19 @@ def tasks_of_script(
     may_execute: bool = True,
     by_default: bool = True,
 ) -> list[Task]:
-    """Plan a script: every setting on every scene, scene by scene.
+    """Return the tasks of a script, which combine each scene with each setting.
 
     Parameters
     ----------
     script : Script
-        The checked script.
+        Script that was checked for errors.
     scenes : sequence of Scene
-        Scenes to match.
+        Scenes whose pairs are matched.
     may_execute : bool
-        Import functions that the script names, to find the files that they depend on.
+        Whether functions that the script names may be imported to find the files that
+        the functions depend on.
     by_default : bool
-        Whether the scenes are those that the script names.
+        Whether the scenes come from the script itself, and not from the user.
 
     Returns
     -------
@@ -161,7 +165,7 @@ def tasks_of_script(
     Warns
     -----
     ResultWarning
-        Remarks of the script, and scenes that are matched in tiles.
+        The script has remarks, or a scene is so large that it is matched in tiles.
     """
     warn(script.remarks)
     tasks: list[Task] = []
@@ -187,47 +191,52 @@ def tasks_of_script(
 
 
 def release_scene(scene: Scene) -> None:
-    """Release the arrays of a scene, and everything that was computed from them."""
+    """Delete the arrays of a scene, and all stored values that depend on the arrays."""
     scene.forget()
     regions.forget(scene)
-    # The files of the scene may change before it is loaded again.
+    # The digest is deleted, because the files of the scene may change before the scene
+    # is loaded again.
     forget_digest(scene)
 
 
 def tasks_of(
     scene: Scene, script: Script, settings: Iterable[Setting], *, may_execute: bool = True
 ) -> Iterator[Task | ParameterError]:
-    """Yield the task of each setting on a scene, or an error about its search range.
+    """Yield a task for each setting on a scene, or an error for an invalid search range.
 
-    The errors are yielded, so that the caller can report all of them together.
+    The function yields errors instead of raising them, so that the caller can report
+    all errors together.
 
     Parameters
     ----------
     scene : Scene
-        Scene to match.
+        Scene whose pair is matched.
     script : Script
         Script that contains the settings.
     settings : iterable of Setting
-        Settings to run.
+        Settings that are run on the scene.
     may_execute : bool
-        As in `tasks_of_script`.
+        Whether functions that the script names may be imported to find the files that
+        the functions depend on.
 
     Yields
     ------
     Task or ParameterError
-        The tasks and errors, in the order of the settings.
+        A task, or an error. The order is the order of the settings.
 
     Raises
     ------
     DataError
-        The scene cannot be loaded, or there is no search range.
+        The scene cannot be loaded, or neither the scene nor the script defines a search
+        range.
     """
     content = scene_digest(scene)
     code = CodeReader()
     protocols = script.protocols_on(scene)
     evaluations = evaluation_digests(protocols, code)
     shape = scene.reference.shape[:2]
-    # Thousands of settings share a few search ranges and files.
+    # Thousands of settings usually have only few different search ranges and files.
+    # Therefore search ranges and digests of files are cached.
     search_of = functools.cache(functools.partial(_search_on_scene, scene))
     digest_of = functools.cache(files_digest)
     repetitions: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -248,7 +257,8 @@ def tasks_of(
             StageFiles(address, paths, digest_of(paths))
             for address, paths in _files_of_stages(pipeline, scene, may_execute=may_execute)
         )
-        # The words after the colon cannot be the name of a parameter.
+        # The key of a digest differs from the addresses of all parameters, because the
+        # words after the colon are not a valid name of a parameter.
         file_digests = {f"{stage.address}: content of files": stage.digest for stage in files}
         parameters = setting.parameters | file_digests
         run = run_id(content, repr(search), parameters, code.matching_digest(pipeline, scene))
@@ -267,7 +277,10 @@ def tasks_of(
 
 
 def _in_tiles_if_large(setting: Setting, shape: tuple[int, ...], search: SearchRange) -> Setting:
-    """Return the setting itself, or a setting that matches a large image in tiles."""
+    """Return a setting that matches the pair in tiles if the images are large.
+
+    If the images are small enough, the function returns the given setting.
+    """
     pipeline = of_large_pair(setting.pipeline, shape, search)
     if pipeline is setting.pipeline:
         return setting
@@ -275,7 +288,7 @@ def _in_tiles_if_large(setting: Setting, shape: tuple[int, ...], search: SearchR
 
 
 def _remark_on_tiles(setting: Setting, scene: Scene, search: SearchRange) -> str:
-    """Return the remark that a scene is matched in tiles."""
+    """Return the text that informs the user that a scene is matched in tiles."""
     rows, columns = scene.reference.shape[:2]
     tiles = setting.pipeline.in_slot("scheme")[0]
     return (
@@ -287,21 +300,24 @@ def _remark_on_tiles(setting: Setting, scene: Scene, search: SearchRange) -> str
 def _files_of_stages(
     pipeline: Pipeline, scene: Scene, *, may_execute: bool
 ) -> Iterator[tuple[str, tuple[Path, ...]]]:
-    """Yield the address of each stage that depends on files, and the paths of the files.
+    """Yield the address and the file paths of each stage that depends on files.
 
     Parameters
     ----------
     pipeline : Pipeline
-        Method with the stages.
+        Method that contains the stages.
     scene : Scene
-        Scene to match, because a path may contain its name.
+        Scene whose pair is matched. The path of a file may contain the name of the
+        scene.
     may_execute : bool
-        As in `tasks_of_script`.
+        Whether functions that the script names may be imported to find the files that
+        the functions depend on.
     """
     for address, step in pipeline.stages():
         if step.stage.files is None:
             continue
-        # Without a scene, no stage imports third-party code.
+        # If no scene is passed, the stage lists its files without an import of
+        # third-party code.
         imports_nothing = step.stage.executes is not None and not may_execute
         yield address, step.files(None if imports_nothing else scene)
 
@@ -310,21 +326,22 @@ def _files_of_stages(
 
 
 def _search_on_scene(scene: Scene, setting_entries: tuple[tuple[str, Any], ...]) -> SearchRange:
-    """Return the search range of a scene, changed by the entries of a setting.
+    """Return the search range of a scene with the changes that a setting prescribes.
 
     Parameters
     ----------
     scene : Scene
-        Scene to match.
+        Scene whose pair is matched.
     setting_entries : tuple of (str, object)
-        Entries of the setting's mapping ``search``.
+        Keys and values of the mapping ``search`` in the setting.
 
     Raises
     ------
     ParameterError
         The changed search range is not valid.
     DataError
-        There is no search range, or no ground truth to compute it from.
+        Neither the scene nor the setting defines a search range, or the setting needs
+        ground truth that the scene does not have.
     """
     entries = dict(setting_entries)
     margin = entries.pop("truth_margin", None)
@@ -344,7 +361,7 @@ def _search_on_scene(scene: Scene, setting_entries: tuple[tuple[str, Any], ...])
 
 
 def _range_around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
-    """Return the range of the true disparities, extended at both ends.
+    """Return the range of the true disparities, extended at both ends by a margin.
 
     Parameters
     ----------
@@ -353,13 +370,13 @@ def _range_around_truth(scene: Scene, margin: float, step: float) -> dict[str, f
     margin : float
         Extension at each end, as a fraction of the width of the range.
     step : float
-        Step of the search range in pixels. Both ends are rounded outwards to multiples
-        of the step.
+        Step of the search range in pixels. The minimum is rounded down and the maximum
+        is rounded up to a multiple of the step.
 
     Returns
     -------
     dict
-        ``minimum`` and ``maximum`` in pixels.
+        The keys ``minimum`` and ``maximum`` with their values in pixels.
 
     Raises
     ------
@@ -372,8 +389,9 @@ def _range_around_truth(scene: Scene, margin: float, step: float) -> dict[str, f
     lowest = float(np.nanmin(scene.truth))
     highest = float(np.nanmax(scene.truth))
     extension = margin * (highest - lowest)
-    # True disparities are rounded to float32. The tolerance of 1e-4 keeps this rounding
-    # from adding a level to the range.
+    # The true disparities were rounded to float32, so a disparity may be slightly more
+    # or less than a multiple of the step. Without the tolerance of 1e-4, such a
+    # disparity would add a level to the range.
     first = math.floor((lowest - extension) / step + 1e-4)
     last = math.ceil((highest + extension) / step - 1e-4)
     return {"minimum": first * step, "maximum": max(last, first + 1) * step}

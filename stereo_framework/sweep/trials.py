@@ -1,7 +1,7 @@
-"""The trials of a search: their values so far, and the best of them.
+"""Record the trials of a search for the best parameter values, and find the best trial.
 
-A trial is a setting that runs on one scene after another. After each scene, the average
-over the scenes so far decides whether the trial continues.
+A trial runs a setting on one scene after another. After each scene, the average over
+the finished scenes decides whether the trial continues.
 """
 
 import math
@@ -18,35 +18,37 @@ if TYPE_CHECKING:
     import optuna
 
 _RECORDED_FIELDS = ("number", "scenes", "value", "state", "error")
-"""Attributes of a trial that its record contains under the same name."""
+"""Attributes of a trial that `Trial.record` returns under the same names."""
 
 
 @dataclass(eq=False)
 class Trial:
-    """A setting that the search tries, and its results so far.
+    """A setting that the search tries, and the results of this setting.
 
     Parameters
     ----------
     number : int
-        Number of trials that were proposed before.
+        Index of the trial in the order of the proposals, which begins with 0.
     setting : Setting
-        The setting to run.
+        Setting that the trial runs.
     proposal : optuna.Trial
-        The same trial in the optuna study, which has proposed the setting.
+        Trial of the optuna study that has proposed the setting.
     scenes : dict of str to float
-        Value of the statistic on each scene that was run, by the name of the scene.
+        Value of the optimized statistic on each finished scene, by the name of the
+        scene.
     statistics : list of mapping of str to float
-        All statistics on each of these scenes, in the same order.
+        All statistics on each finished scene, in the order of the scenes.
     value : float or None
-        Average of the statistic over all scenes. It is None unless the trial is
-        complete.
+        Average of the optimized statistic over all scenes of the search. The value is
+        None until the trial is complete.
     error : str or None
-        Reason why the trial failed.
+        Reason why the trial failed, or None if the trial did not fail.
     traceback : str
-        Traceback of the exception. It is empty if no exception was raised.
+        Traceback of the exception, or an empty text if no exception was raised.
     setting_on_scene : callable, optional
         Function that takes the name of a scene, and returns the setting with the values
-        that the script sets on this scene. None means that there are no such values.
+        that the script defines for this scene. Pass None if the script defines no
+        values for single scenes.
     """
 
     number: int
@@ -60,42 +62,43 @@ class Trial:
     setting_on_scene: Callable[[str], Setting] | None = None
 
     def setting_on(self, scene_name: str) -> Setting:
-        """Return the setting with the values that the script sets on a scene."""
+        """Return the setting with the values that the script defines for a scene."""
         if self.setting_on_scene is None:
             return self.setting
         return self.setting_on_scene(scene_name)
 
     @property
     def state(self) -> str:
-        """End of the trial: ``complete``, ``pruned`` or ``failed``."""
+        """State of the finished trial: ``complete``, ``pruned`` or ``failed``."""
         if self.error:
             return "failed"
         return "pruned" if self.value is None else "complete"
 
     def record(self) -> dict[str, Any]:
-        """Return the trial as plain data, as ``--json`` prints it."""
+        """Return the trial as a dictionary, which the option ``--json`` prints."""
         fields = {name: getattr(self, name) for name in _RECORDED_FIELDS}
         return fields | {"method": self.setting.method, "axes": self.setting.axes}
 
 
 @dataclass(eq=False)
 class TuningResult:
-    """The goal of a search for the best values, and all its trials.
+    """Goal and trials of a search for the best parameter values.
 
     Parameters
     ----------
     statistic : str
-        Name of the statistic to optimize.
+        Name of the statistic that the search optimizes.
     better : str
-        "lower" if low values of the statistic are better, otherwise "higher".
+        The text "lower" if low values of the statistic are better, or "higher" if high
+        values are better.
     protocol : Protocol
-        The protocol that evaluates the disparity maps on all scenes.
+        Protocol that evaluates the disparity maps on all scenes.
     scenes : sequence of Scene
-        The scenes on which each setting runs, in this order.
+        Scenes on which each setting runs, in the order of the runs.
     size : int
-        Number of settings of the script.
+        Number of all settings in the script.
     trials : list of Trial
-        The finished trials, in the order in which they were proposed.
+        Finished trials, in the order of their proposals.
     """
 
     statistic: str
@@ -106,19 +109,21 @@ class TuningResult:
     trials: list[Trial] = field(default_factory=list)
 
     def average(self, statistics: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
-        """Average the statistic over scenes, as the protocol prescribes.
+        """Return the average of the optimized statistic over some scenes.
+
+        The protocol defines the weights of the scenes in the average.
 
         Parameters
         ----------
         statistics : sequence of mapping of str to float
             All statistics of a setting on each of the scenes.
         scenes : sequence of Scene
-            The scenes, in the same order.
+            Scenes, in the order of the statistics.
 
         Returns
         -------
         float
-            The average. It is NaN if a scene does not have the statistic.
+            Average of the statistic, or NaN if a scene does not have the statistic.
         """
         weights = [scene.weight for scene in scenes]
         averages = average(statistics, self.protocol, weights)
@@ -126,9 +131,10 @@ class TuningResult:
 
     @property
     def best(self) -> Trial | None:
-        """The complete trial with the best value; None if no trial is complete.
+        """The complete trial with the best value, or None if no trial is complete.
 
-        If several trials have the best value, the result is the first of them.
+        If several trials have the same best value, the property returns the first trial
+        with this value.
         """
         complete_trials = [trial for trial in self.trials if trial.value is not None]
         choose = min if self.better == "lower" else max
@@ -136,10 +142,10 @@ class TuningResult:
 
     @property
     def best_script(self) -> dict[str, Any] | None:
-        """The script of the best setting; None if no trial is complete.
+        """The script of the best setting, or None if no trial is complete.
 
-        The script names the scenes of the search. It contains the values of all
-        parameters, so it gives the same results as the trial.
+        The script contains the scenes of the search and the values of all parameters,
+        so that a run of the script has the same results as the trial.
         """
         best = self.best
         if best is None:
@@ -148,25 +154,25 @@ class TuningResult:
 
 
 def evaluate_last_scene(trial: Trial, result: TuningResult) -> bool:
-    """Record the value of a trial on its last scene, and return whether to continue.
+    """Record the value of a trial on its latest scene, and return whether to continue.
 
-    The last scene is the scene of the last entry in `trial.statistics`. The trial fails
-    if its value on this scene is not finite. The trial is complete if this scene is the
-    last scene of the search.
+    The latest scene belongs to the last entry of `trial.statistics`. If the value of
+    the optimized statistic on the latest scene is not finite, the trial fails. If the
+    latest scene is the last scene of the search, the trial is complete.
 
     Parameters
     ----------
     trial : Trial
-        A trial that has run on at least one scene. Its scenes, its value and its error
-        are updated.
+        Trial that has run on at least one scene. The function changes the scenes, the
+        value and the error of the trial.
     result : TuningResult
-        The search that the trial belongs to.
+        Search that the trial belongs to.
 
     Returns
     -------
     bool
-        False if the trial has failed, or if the pruner of the study stops the trial
-        because its average over the scenes so far is too bad.
+        False if the trial has failed, or if the average over the finished scenes is so
+        bad that the pruner of the study stops the trial. Otherwise True.
     """
     scenes = result.scenes[: len(trial.statistics)]
     last_scene = scenes[-1]

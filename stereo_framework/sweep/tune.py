@@ -1,7 +1,8 @@
 """Search the settings of a script for the best value of a statistic.
 
-The search tries some of the settings, scene by scene. It stops a setting as soon as its
-average over the scenes so far is too bad.
+The search runs some of the settings on one scene after another. If the average of a
+setting over the finished scenes is too bad, the search does not run the setting on
+further scenes.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ from stereo_framework.sweep.tasks import Task, tasks_of
 from stereo_framework.sweep.trials import Trial, TuningResult, evaluate_last_scene
 
 BEST_SCRIPT = "best.yaml"
-"""Name of the file with the best script, in the output folder."""
+"""Name of the file in the output folder that contains the best script."""
 
 
 def tune(
@@ -55,58 +56,60 @@ def tune(
     Parameters
     ----------
     script : path, name of a built-in script, mapping or Script
-        The script with the settings. An axis with numbers in ascending or descending
-        order is searched in this order, so it may have many values. Other values, and
-        the methods of the script, are searched as unrelated values. If you pass a
-        `Script` with very many settings, load it with ``tuning=True``.
+        Script that contains the settings. An axis may have many values if the values
+        are numbers in ascending or descending order, because the search uses this
+        order. The search treats the values of any other axis, and the methods of the
+        script, as unrelated. If you pass a `Script` with very many settings, load the
+        script with ``tuning=True``.
     statistic : str
         Name of the statistic, such as ``bad_pixels_nonocc``. The table of metrics
         defines whether lower or higher values are better.
     scenes : scene names or Scene objects, optional
         Scenes to use instead of the scenes of the script. A setting runs on one scene
-        after another. It is stopped if its average so far is worse than the averages of
-        75 % of the complete trials.
+        after another. The search stops a setting if its average over the finished
+        scenes is worse than the averages of 75 % of the complete trials.
     overrides, plugins, data
-        See `run`.
+        Arguments with the same meaning as the arguments of `run` with these names.
     trials : int
         Maximum number of settings to try, including the settings of earlier calls with
         the same `out`. No setting is tried twice.
     out : path, optional
-        Folder for the results and for the best script. Results that the folder already
-        contains are not computed again. Therefore you can repeat a call that was
-        stopped, and it continues.
+        Folder for the results and for the best script. If the folder already contains a
+        result, the result is not computed again. Therefore, to continue a search that
+        was stopped, call this function again with the same arguments.
     workers : int
-        Number of trials that run together. The values of trials that run together are
-        not known when their settings are chosen, so this number changes which settings
-        are tried. Run times do not change it.
+        Number of trials that run at the same time. The number changes which settings
+        the search tries, because the search chooses the settings of such trials before
+        it knows any of their values. The settings do not depend on run times.
     seed : int
-        Seed of the search.
+        Seed of the random numbers that the search uses.
     executor, memory
-        Executor and memory limit of the computation; see `run`. They change neither the
-        settings that are tried nor their results.
+        Arguments with the same meaning as the arguments of `run` with these names. The
+        executor and the memory limit do not change the settings or their results.
     each : callable, optional
         Function that is called with each finished trial.
 
     Returns
     -------
     TuningResult
-        All trials, with the best of them.
+        All trials of the search, including the best trial.
 
     Raises
     ------
     ScriptError, DataError, ParameterError
-        The script, its scenes or another argument has a fault, or another process
-        writes to `out`. These errors are raised before a setting runs.
+        The script, its scenes or another argument is not valid, or another process
+        writes to the folder `out`. These errors are raised before a setting runs.
     MissingExtraError
         Optuna is not installed.
 
     Notes
     -----
-    The protocol defines the average over scenes: plain, weighted or over pixels. A
-    multivariate tree-structured Parzen estimator proposes the settings (Bergstra et al.
-    2011; Falkner et al. 2018). The first ten settings are drawn at random. The
-    estimator ignores settings that fail. A call that continues an earlier call proposes
-    the same settings again, and finds their results in the store.
+    The protocol defines whether the average over scenes is a plain mean, a weighted
+    mean, or a mean over all pixels. The first ten settings are drawn at random. A
+    multivariate tree-structured Parzen estimator proposes all later settings (Bergstra
+    et al. 2011, Falkner et al. 2018). The estimator ignores settings that fail. If a
+    call continues an earlier call, the estimator proposes the same settings again, and
+    the search finds their results in the folder `out`.
 
     Examples
     --------
@@ -155,7 +158,7 @@ def tune(
 
 
 def _write_best_script(folder: Path, result: TuningResult) -> None:
-    """Write the best script to the output folder if a trial is complete."""
+    """Write the best script to the output folder if at least one trial is complete."""
     best = result.best
     if best is None:
         return
@@ -178,12 +181,12 @@ def _check_minimum(name: str, value: int, minimum: int) -> None:
 
 
 def _prepare_search(script: Script, statistic: str, scenes: Sequence[Scene]) -> TuningResult:
-    """Return a search without trials.
+    """Check the arguments of a search, and return the search without any trials.
 
     Raises
     ------
     ParameterError
-        The search is not possible with this script, these scenes or this statistic.
+        The script, the scenes or the statistic does not allow a search.
     """
     _refuse_methods_with_scenes(script)
     size = sum(map(_number_of_choices, script.expansions))
@@ -201,7 +204,7 @@ def _prepare_search(script: Script, statistic: str, scenes: Sequence[Scene]) -> 
 
 
 def _refuse_methods_with_scenes(script: Script) -> None:
-    """Refuse a method with the key ``scenes``, because methods need common scenes."""
+    """Refuse a script in which a method has its own scenes under the key ``scenes``."""
     for expansion in script.expansions:
         if expansion.method.scenes:
             message = (
@@ -212,17 +215,18 @@ def _refuse_methods_with_scenes(script: Script) -> None:
 
 
 def _number_of_choices(expansion: Expansion) -> int:
-    """Return the number of choices of values for the axes of a method."""
+    """Return the number of settings of a method, for all values of its axes."""
     return math.prod(len(group[0].values) for group in expansion.groups)
 
 
 def _common_protocol(script: Script, scenes: Sequence[Scene]) -> Protocol:
-    """Return the protocol that evaluates all scenes.
+    """Return the only protocol with which the script evaluates the scenes.
 
     Raises
     ------
     ParameterError
-        There are several protocols, on one scene or on different scenes.
+        The script evaluates a scene with several protocols, or evaluates different
+        scenes with different protocols.
     """
     protocols: dict[str, Protocol] = {}
     for scene in scenes:
@@ -240,8 +244,8 @@ def _common_protocol(script: Script, scenes: Sequence[Scene]) -> Protocol:
 
 def _check_statistic(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> None:
     """Refuse a statistic that the protocol does not compute on the scenes."""
-    # A map of zeros is evaluated on each scene. The keys of the average are the
-    # statistics that exist for these scenes and this protocol.
+    # The function evaluates a disparity map of zeros on each scene. The keys of the
+    # average are the names of all statistics that the protocol computes on the scenes.
     statistics_on_scenes = []
     for scene in scenes:
         zeros = np.zeros(scene.reference.shape[:2], np.float32)
@@ -259,12 +263,12 @@ def _check_statistic(statistic: str, scenes: Sequence[Scene], protocol: Protocol
 
 
 def _better_direction(statistic: str) -> str:
-    """Return "lower" or "higher", the direction in which a statistic improves.
+    """Return "lower" if low values of a statistic are better, otherwise "higher".
 
     Raises
     ------
     ParameterError
-        The statistic has no such direction.
+        Neither low nor high values of the statistic are better.
     """
     metric = metric_of(statistic)
     if metric is None or not metric.better:
@@ -280,18 +284,18 @@ def _better_direction(statistic: str) -> str:
 
 
 class _TrialRunner:
-    """Runs batches of trials, and records their results in the trials.
+    """Object that runs batches of trials, and records the results in the trials.
 
     Parameters
     ----------
     script : Script
-        The script of the settings.
+        Script that contains the settings of the trials.
     result : TuningResult
-        The search that the trials belong to.
+        Search that the trials belong to.
     store : Store or None
-        The store of the results.
+        Results store, or None if the results are not stored.
     computation : Computation
-        The workers that compute.
+        Object that computes missing results.
     """
 
     def __init__(
@@ -305,11 +309,12 @@ class _TrialRunner:
         self.result = result
         self.store = store
         self.computation = computation
-        # The keys of the results of all trials so far, in the order of their tasks.
+        # This list contains the keys of the results of all trials that were started, in
+        # the order of their tasks.
         self.keys: list[str] = []
 
     def run(self, trials: Sequence[Trial]) -> None:
-        """Run trials scene by scene. Trials that fail or are stopped are left out."""
+        """Run trials on each scene, without trials that have failed or were stopped."""
         for scene in self.result.scenes:
             trials = self._run_on_scene(trials, scene)
 
@@ -335,9 +340,9 @@ class _TrialRunner:
         ]
 
     def _plan(self, trials: Sequence[Trial], scene: Scene) -> dict[Task, Trial]:
-        """Return the trial of each task on a scene.
+        """Return a dictionary from the task of each trial on a scene to the trial.
 
-        A trial fails if the search range of its setting is not valid on the scene.
+        If the search range of a setting is not valid on the scene, its trial fails.
         """
         settings = [trial.setting_on(scene.name) for trial in trials]
         tasks = tasks_of(scene, self.script, settings)

@@ -1,4 +1,4 @@
-"""Texts of single values: measured values and the values of settings."""
+"""Convert statistics and parameter values to the texts that tables show."""
 
 import math
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ _NO_LABELS: Mapping[str, str] = {}
 
 
 def cell_text(value: Any) -> str:
-    """Format a measured value for a table, with the digits that matter.
+    """Format a measured value for a table cell, with a suitable number of digits.
 
-    The text is "-" if there is no value or if a number is not finite.
+    The text is "-" if the value is missing or is a number that is not finite.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def cell_text(value: Any) -> str:
     >>> cell_text(None), cell_text(MISSING), cell_text(float("nan"))
     ('-', '-', '-')
     """
-    # A table of scores without a column for scenes has empty names of scenes.
+    # If a table of scores has no column for scenes, the names of its scenes are empty.
     if value is None or value is MISSING or value == "":
         return "-"
     if isinstance(value, bool):
@@ -41,7 +41,8 @@ def cell_text(value: Any) -> str:
 def setting_text(value: Any) -> str:
     """Format the value of a parameter or axis for a table or figure.
 
-    Numbers have all their digits and no further zeros. The text of null is "none".
+    The text of a number has all digits of the number, without zeros at the end. The
+    text of the value null is "none".
 
     Examples
     --------
@@ -56,18 +57,19 @@ def setting_text(value: Any) -> str:
 
 
 def key_value_text(key: str, value: Any, labels: Mapping[str, str] = _NO_LABELS) -> str:
-    """Format the value of one of several keys, such as ``truncation=5``.
+    """Format a key and its value as a text, such as ``truncation=5``.
 
-    A text stands without its key. The text of `MISSING` is empty.
+    If the value is a text, the function returns the value without the key. If the value
+    is `MISSING`, the function returns an empty text.
 
     Parameters
     ----------
     key : str
-        A key of results, such as ``method`` or the address of a parameter.
+        Name of a property of results, such as ``method`` or the address of a parameter.
     value : object
-        The value of the key.
+        Value of the property.
     labels : mapping of str to str
-        Labels by the texts that they replace.
+        Labels that replace some of the returned texts. The keys are the replaced texts.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def key_value_text(key: str, value: Any, labels: Mapping[str, str] = _NO_LABELS)
 
 
 def method_text(method: str, axes: Mapping[str, Any]) -> str:
-    """Join a method with the values of its axes.
+    """Format the name of a method with the values of its axes.
 
     Examples
     --------
