@@ -26,7 +26,9 @@ settings.register_profile("full", max_examples=300, deadline=None)
 settings.load_profile("push" if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" else "interpreted")
 
 # The import of a plug-in registers its stages. Only the tests of the plug-in need them.
-collect_ignore = ["nested_stages.py"]
+# The import of `warm_kernels` changes how scenes are loaded. Only the processes of the
+# tests of kills import it.
+collect_ignore = ["nested_stages.py", "warm_kernels.py"]
 
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 

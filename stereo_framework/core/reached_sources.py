@@ -263,7 +263,7 @@ def _file_of_module(module: str) -> Path | None:
 
 
 def _is_package(module: str) -> bool:
-    """Return whether a name is the name of this package or of one of its subpackages."""
+    """Return whether a name is that of this package or of a subpackage."""
     if module.partition(".")[0] != PACKAGE:
         return False
     file = _file_of_module(module)
