@@ -51,7 +51,7 @@ class LoadedContent:
 
 
 def loaded_content(values: Any) -> LoadedContent:
-    """Return the digest of functions, classes or data in memory, and used packages.
+    """Return a digest of functions, classes or data, and the packages that they use.
 
     For a function of the user, the digest covers the code of the function, and the
     global variables that the code uses. For a function of an installed package, the

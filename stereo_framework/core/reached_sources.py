@@ -53,9 +53,9 @@ disparities, so stored results do not depend on their versions.
 _TABLE_OF_PROTOCOLS = Path("evaluation/presets.yaml")
 """Path of the table of built-in protocols, relative to the folder of this package.
 
-The table does not count as a source, because the key of a result contains all fields of
-its protocol. If a protocol in the table changes, the results of other protocols stay
-valid.
+The table does not count as a source. Instead, the values of a protocol are a part of
+the keys of its results. If a protocol in the table changes, the results of other
+protocols stay valid.
 """
 
 _MAX_FILES_PER_PATTERN = 1000
@@ -307,7 +307,7 @@ def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
 
 
 def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and digests of the data files whose names a plug-in contains.
+    """Yield the name and the digest of each data file that a plug-in names.
 
     The name of a data file is relative to the folder of the plug-in, or to a subfolder
     whose name the plug-in also contains. For example, a plug-in may contain the

@@ -1,6 +1,6 @@
 """Propose the settings that a search for the best parameter values tries.
 
-A tree-structured Parzen estimator of the package optuna proposes the settings. The
+The package optuna proposes the settings, by a tree-structured Parzen estimator. The
 estimator learns from the values of the trials that have finished.
 """
 
@@ -70,7 +70,7 @@ class Proposer:
     Parameters
     ----------
     expansions : sequence of Expansion
-        The expansion of each method of the script.
+        For each method of the script, the object that expands its axes into settings.
     better : str
         The text "lower" if low values of trials are better, or "higher" if high values
         are better.
@@ -147,7 +147,7 @@ def suggest_choice(expansions: Sequence[Expansion], proposal: optuna.Trial) -> C
     Parameters
     ----------
     expansions : sequence of Expansion
-        The expansion of each method of the script.
+        For each method of the script, the object that expands its axes into settings.
     proposal : optuna.Trial
         Trial of the study. This function adds a value for each parameter to the trial.
     """

@@ -23,7 +23,7 @@ filter with a standard deviation of one pixel.
 """
 
 _MIN_GAIN = 0.03
-"""Minimum increase of the density for which the images are smoothed.
+"""Increase of the density above which the map of the smoothed images is used.
 
 The density of a disparity map is the fraction of pixels with a disparity. Smoothing of
 real images without noise always increases the density by less than this value.
