@@ -66,7 +66,7 @@ class MemoryBudget:
         # Large sweeps have many batches, and most batches need little memory. For such
         # a batch, an upper bound is sufficient, which takes less time than an estimate.
         bound = memory_bound(pipelines, shape, search)
-        if bound <= self.limit / _MIN_BATCHES_WITHIN_LIMIT:
+        if bound * _MIN_BATCHES_WITHIN_LIMIT <= self.limit:
             return int(bound)
         frames = FramesInMemory.of(len(scene.frames) - 2, scene.reference)
         try:
