@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from stereo_framework.core import registration, stage
+from stereo_framework.core.package_files import PACKAGE
 from stereo_framework.core.registry import Registry
 
 
@@ -37,5 +38,5 @@ def _remove_additions(table: Registry) -> None:
     """Remove the additions of plug-ins from a registry that the test imported first."""
     for name in list(table):
         module = table.origin(name) or ""
-        if module.partition(".")[0] != Registry.PACKAGE:
+        if module.partition(".")[0] != PACKAGE:
             table.remove(name)

@@ -18,11 +18,9 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from stereo_framework.core.errors import nearest
-from stereo_framework.core.package_files import package_yaml
+from stereo_framework.core.package_files import PACKAGE, package_yaml
 
 C = TypeVar("C", bound=type)
-
-_PACKAGE = "stereo_framework."
 
 _FUNCTIONS_OF_MODULES = ("raise_missing_attribute", "missing_attribute", "__getattr__")
 """Functions that are skipped in the search for the user's statement."""
@@ -97,9 +95,9 @@ def parameter_hint(function: Callable[..., Any], name: str) -> str:
     """
     # The table lists only stages of this package, but no stages of plug-ins.
     module = function.__module__
-    if not module.startswith(_PACKAGE):
+    if not module.startswith(f"{PACKAGE}."):
         return ""
-    place = module.removeprefix(_PACKAGE)
+    place = module.removeprefix(f"{PACKAGE}.")
     if place.endswith(".hci.parameters"):
         return new_name_hint("protocol_fields", "hci", name)
     # A place such as "refinement.*" in the table applies to all stages of the slot.

@@ -62,12 +62,12 @@ def loaded_content(values: Any) -> LoadedContent:
     values : object
         Any value, such as a function, a class, an array or a list.
     """
-    reader = _Reader()
-    digest = hashlib.sha256(repr(reader.content(values)).encode()).digest()
-    return LoadedContent(digest, frozenset(reader.installed_names))
+    converter = _Converter()
+    digest = hashlib.sha256(repr(converter.content(values)).encode()).digest()
+    return LoadedContent(digest, frozenset(converter.installed_names))
 
 
-class _Reader:
+class _Converter:
     """Converter of functions and objects to tuples, lists and texts.
 
     Objects may refer to each other in a circle. Therefore, if an object occurs again,
@@ -83,7 +83,8 @@ class _Reader:
     def content(self, value: Any) -> object:
         """Convert a value to tuples, lists and texts.
 
-        Equal values, such as two equal arrays, have equal results.
+        Two equal arrays have equal results. The result of a list or of a mapping also
+        depends on the order of the items, and on whether an object occurs twice.
         """
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
@@ -111,9 +112,9 @@ class _Reader:
         The items of a set have no order. With a new converter, the result of an item
         does not depend on the items that were converted before.
         """
-        reader = _Reader()
-        content = reader.content(item)
-        self.installed_names |= reader.installed_names
+        converter = _Converter()
+        content = converter.content(item)
+        self.installed_names |= converter.installed_names
         return content
 
     def _content_of_new_object(self, value: Any) -> object:
@@ -160,20 +161,18 @@ class _Reader:
         name = f"{function.__module__}.{function.__qualname__}"
         if not _is_users(function.__module__):
             self.installed_names.add(name)
-            # A function of the user with a decorator of an installed package is an
-            # enclosed value of the decorated function.
+            # A decorator of an installed package returns a function of this package,
+            # and the decorated function of the user is one of its enclosed values.
             return name, self.content(enclosed_values)
-        used_values = list(_used_values(function.__code__, function.__globals__))
         self.installed_names.update(_installed_names(function.__code__, function.__globals__))
-        return "function", self.content(
-            (
-                function.__code__,
-                function.__defaults__,
-                function.__kwdefaults__,
-                enclosed_values,
-                used_values,
-            )
+        parts = (
+            function.__code__,
+            function.__defaults__,
+            function.__kwdefaults__,
+            enclosed_values,
+            list(_used_values(function.__code__, function.__globals__)),
         )
+        return "function", self.content(parts)
 
     def _code(self, code: types.CodeType) -> object:
         """Convert the code of a function to a list of its instructions.
@@ -200,9 +199,11 @@ class _Reader:
         return name, self.content(bases), self.content(members)
 
     def _object(self, value: Any) -> object:
-        """Convert an object of the user to its class and its attributes.
+        """Convert an object to its class, together with the data of the object.
 
-        An object of an installed package is converted to the digest of its pickle.
+        The data are the attributes of an object whose class the user has written, and
+        the fields of a dataclass. For any other object, the data are the digest of its
+        pickle. If Python cannot pickle the object, the result contains only the class.
         """
         kind = type(value)
         if is_dataclass(value):
@@ -236,7 +237,17 @@ def _cell_contents(cell: types.CellType) -> Any:
         return None
 
 
-def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _with_nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code of a function, followed by the codes of all nested functions."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _with_nested_codes(constant)
+
+
+def _used_values(
+    function_code: types.CodeType, global_variables: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     """Yield the names and values of the global variables that a function uses.
 
     For an expression such as ``settings.radius``, the function yields the module and
@@ -245,64 +256,55 @@ def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tup
 
     Parameters
     ----------
-    code : code object
+    function_code : code object
         Compiled code of the searched function, which is its attribute ``__code__``.
-    names : mapping of str to object
+    global_variables : mapping of str to object
         Global variables of the module that defines the searched function.
     """
-    for name in code.co_names:
-        value = names.get(name)
-        if not isinstance(value, types.ModuleType):
-            if name in names:
-                yield name, value
-        elif _is_users(value.__name__):
+    for code in _with_nested_codes(function_code):
+        for name in code.co_names:
+            if name not in global_variables:
+                continue
+            value = global_variables[name]
+            is_module = isinstance(value, types.ModuleType)
+            if is_module and not _is_users(value.__name__):
+                continue
             yield name, value
-            for attribute in code.co_names:
-                if attribute in vars(value):
-                    yield attribute, vars(value)[attribute]
-    for module in [*_imported_modules(code), *_possible_modules(code)]:
-        yield module, _digests_of_module_name(module)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _used_values(constant, names)
+            if is_module:
+                for attribute in code.co_names:
+                    if attribute in vars(value):
+                        yield attribute, vars(value)[attribute]
+        for module in [*_imported_modules(code), *_possible_modules(code)]:
+            yield module, _digests_of_module_name(module)
 
 
-def _installed_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
+def _installed_names(
+    function_code: types.CodeType, global_variables: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield the dotted names in a function that belong to installed packages.
 
-    The function also searches nested functions.
-
-    Parameters
-    ----------
-    code : code object
-        Compiled code of the searched function.
-    names : mapping of str to object
-        Global variables of the module that defines the searched function.
+    The function also searches nested functions. `_used_values` describes the
+    parameters.
     """
-    for name in _dotted_names(code, names):
-        if not _is_users(name.partition(".")[0]):
-            yield name
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _installed_names(constant, names)
+    for code in _with_nested_codes(function_code):
+        for name in _dotted_names(code, global_variables):
+            if not _is_users(name.partition(".")[0]):
+                yield name
 
 
-def _dotted_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the dotted names of modules and of their attributes in a function.
+def _dotted_names(code: types.CodeType, global_variables: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the dotted names of modules and of their attributes in a code object.
 
     For an expression such as ``scipy.ndimage.zoom(image)``, the names are ``scipy``,
     ``scipy.ndimage`` and ``scipy.ndimage.zoom``.
-
-    Parameters
-    ----------
-    code : code object
-        Compiled code of the searched function.
-    names : mapping of str to object
-        Global variables of the module that defines the searched function.
     """
     modules = {
-        name: value.__name__ for name, value in names.items() if isinstance(value, types.ModuleType)
+        name: value.__name__
+        for name, value in global_variables.items()
+        if isinstance(value, types.ModuleType)
     }
+    # The loop follows the instructions. The variable `dotted_name` is the name of the
+    # value that the last instruction has loaded, or empty if this value has no name.
     imported_module = dotted_name = ""
     for instruction in dis.get_instructions(code):
         operation = instruction.opname
@@ -311,8 +313,7 @@ def _dotted_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[st
         elif operation == "IMPORT_FROM":
             dotted_name = f"{imported_module}.{instruction.argval}"
         elif operation.startswith("STORE") and dotted_name:
-            # The last instruction of an import statement stores the imported object in
-            # a variable.
+            # An import statement or an assignment gives the value a further name.
             modules[instruction.argval] = dotted_name
             dotted_name = ""
         elif operation.startswith("LOAD_") and instruction.argval in modules:

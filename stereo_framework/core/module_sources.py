@@ -18,6 +18,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
+from stereo_framework.core.package_files import PACKAGE_FOLDER
 from stereo_framework.core.shared_modules import SourceLoader, position_before_path_finder
 from stereo_framework.core.source_summaries import summarize_source
 
@@ -30,9 +31,6 @@ _PYTHON_FOLDERS = [
 ]
 """Folders of Python's standard library and of the installed packages."""
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-"""Folder of the package ``stereo_framework``."""
-
 _RECORDED_FILES: dict[Path, set[Path]] = {}
 """Files that were loaded during an import, by the imported file."""
 
@@ -42,7 +40,7 @@ def is_users_file(file: Path) -> bool:
 
     Python, installed packages and ``stereo_framework`` do not belong to the user.
     """
-    if file.is_relative_to(_PACKAGE) or is_in_install_folder(file):
+    if file.is_relative_to(PACKAGE_FOLDER) or is_in_install_folder(file):
         return False
     return not any(file.is_relative_to(folder) for folder in _PYTHON_FOLDERS)
 
@@ -172,7 +170,7 @@ def _is_source(file: Path, module_folder: Path) -> bool:
         module_folder not in _PYTHON_FOLDERS and module_folder.name not in _INSTALL_FOLDERS
     )
     if is_package_folder and file.is_relative_to(module_folder):
-        return not file.is_relative_to(_PACKAGE)
+        return not file.is_relative_to(PACKAGE_FOLDER)
     return is_users_file(file)
 
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = "stereo_framework"
+"""Name under which this package is imported."""
+
+PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+"""Folder that contains the modules of this package."""
 
 
 def package_folder(name: str = "configs") -> Path:
@@ -19,10 +23,10 @@ def package_folder(name: str = "configs") -> Path:
     name : {"configs", "examples"}
         Name of the folder. In a source checkout, the folder lies next to the package.
     """
-    installed_folder = _PACKAGE / name
+    installed_folder = PACKAGE_FOLDER / name
     if installed_folder.is_dir():
         return installed_folder
-    return _PACKAGE.parent / name
+    return PACKAGE_FOLDER.parent / name
 
 
 def script_names() -> tuple[str, ...]:
@@ -59,4 +63,4 @@ def package_yaml(file: str) -> Any:
 
     # CSafeLoader is ten times as fast as SafeLoader. Some builds of PyYAML lack it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((_PACKAGE / file).read_text("utf-8"), loader)
+    return yaml.load((PACKAGE_FOLDER / file).read_text("utf-8"), loader)

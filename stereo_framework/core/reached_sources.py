@@ -25,15 +25,9 @@ import yaml
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.loaded_code import loaded_content
 from stereo_framework.core.module_sources import source_files
-from stereo_framework.core.package_files import package_folder
+from stereo_framework.core.package_files import PACKAGE, PACKAGE_FOLDER, package_folder
 from stereo_framework.core.plugins import content_when_loaded
-from stereo_framework.core.source_summaries import ImportedName, SourceSummary, summarize_source
-
-PACKAGE = "stereo_framework"
-"""Name under which this package is imported."""
-
-_PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
-"""Folder that contains the installed modules of this package."""
+from stereo_framework.core.source_summaries import SourceSummary, summarize_source
 
 _NUMERICAL_PACKAGES = {
     "numpy": ("numpy",),
@@ -43,7 +37,7 @@ _NUMERICAL_PACKAGES = {
     "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
     "maxflow": ("PyMaxflow",),
 }
-"""Names of the distributions of numerical packages, by the name of the module.
+"""Names under which pip may have installed a numerical package, by its import name.
 
 If a module imports a numerical package, a stored result depends on the version of the
 numerical package. Other packages that this package imports have no influence on
@@ -59,7 +53,10 @@ protocols stay valid.
 """
 
 _MAX_FILES_PER_PATTERN = 1000
-"""Maximum number of files that are read for a pattern such as ``*.npy``."""
+"""Maximum number of files that are read for a pattern such as ``*.npy``.
+
+Further files that fit the pattern are ignored.
+"""
 
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 """Regular expression for the extension of a data file, such as ``.npy``.
@@ -121,7 +118,7 @@ def sources_of_modules(names: Iterable[str]) -> ReachedSources:
         module = _module_of_object(name)
         if module not in modules:
             modules.add(module)
-            waiting += _names_in_module(module)
+            waiting += _absolute_names(_summary_of_module(module))
 
     digests: set[tuple[str, bytes]] = set()
     for module in modules:
@@ -141,24 +138,19 @@ def sources_of_file(file: Path) -> ReachedSources:
         File of a plug-in.
     """
     digests: set[tuple[str, bytes]] = set()
-    packages: set[str] = set()
-    names: dict[str, None] = {}
+    names: set[str] = set()
     for path in source_files(file):
         if path.suffix != ".py":
             digests.add((path.name, content_digest_of(path)))
             continue
         summary = _summary_of_file(path)
-        # The name of the plug-in file is replaced by an empty text, so that results
+        # The name of the plug-in file is replaced by an empty string, so that results
         # stay valid if the user renames the file.
         digests.add(("" if path == file.resolve() else path.name, summary.digest))
         digests.update(_data_of_file(path, summary))
-        for name in _absolute_names(summary):
-            names[name] = None
-            packages.add(name.partition(".")[0])
-
-    reached = sources_of_modules(names)
-    users_packages = frozenset(package for package in packages if _distributions(package))
-    return reached | ReachedSources(frozenset(digests), users_packages)
+        names.update(_absolute_names(summary))
+    sources_of_user = ReachedSources(frozenset(digests), _installed_packages(names))
+    return sources_of_user | sources_of_modules(names)
 
 
 def versions_of_packages(packages: Iterable[str]) -> list[str]:
@@ -177,6 +169,15 @@ def versions_of_packages(packages: Iterable[str]) -> list[str]:
             except PackageNotFoundError:
                 continue
     return versions
+
+
+def _installed_packages(names: Iterable[str]) -> frozenset[str]:
+    """Return the packages among the first parts of dotted names, without this package.
+
+    Modules of the standard library and modules of the user are left out.
+    """
+    first_parts = {name.partition(".")[0] for name in names}
+    return frozenset(package for package in first_parts if _distributions(package))
 
 
 @functools.cache
@@ -227,11 +228,6 @@ def _module_of_object(name: str) -> str:
     return module if target == name else _module_of_object(target)
 
 
-def _names_in_module(module: str) -> Iterator[str]:
-    """Yield the names of the modules and objects that a module of this package uses."""
-    yield from _absolute_names(_summary_of_module(module))
-
-
 def _absolute_names(summary: SourceSummary) -> Iterator[str]:
     """Yield the absolute names of the modules and objects that a source uses.
 
@@ -242,20 +238,16 @@ def _absolute_names(summary: SourceSummary) -> Iterator[str]:
     """
     for imported in summary.imports:
         if imported.level == 0 and not _is_package(imported.name):
-            yield _without_star(imported)
+            # `from module import *` uses the whole module.
+            yield imported.name.removesuffix(".*")
     yield from summary.attributes
     yield from summary.whole_modules
-
-
-def _without_star(imported: ImportedName) -> str:
-    """Return an imported name without the star of ``from module import *``."""
-    return imported.name.removesuffix(".*")
 
 
 @functools.cache
 def _file_of_module(module: str) -> Path | None:
     """Return the file of a module, or None if this package has no such module."""
-    folder = _PACKAGE_FOLDER.joinpath(*module.split(".")[1:])
+    folder = PACKAGE_FOLDER.joinpath(*module.split(".")[1:])
     for file in (folder.with_suffix(".py"), folder / "__init__.py"):
         if file.is_file():
             return file
@@ -271,10 +263,15 @@ def _is_package(module: str) -> bool:
 
 
 def _summary_of_module(module: str) -> SourceSummary:
-    """Return the summary of the source of a module of this package."""
+    """Return the summary of the source of an existing module of this package."""
+    return _summary_of_file(_file_of_existing_module(module))
+
+
+def _file_of_existing_module(module: str) -> Path:
+    """Return the file of a module that `_module_of_object` has returned."""
     file = _file_of_module(module)
-    assert file is not None, "the name was found as that of a module"
-    return _summary_of_file(file)
+    assert file is not None, "the function `_module_of_object` has found the module"
+    return file
 
 
 def _summary_of_file(file: Path) -> SourceSummary:
@@ -286,17 +283,17 @@ def _summary_of_file(file: Path) -> SourceSummary:
 def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
     """Return the names and digests of a module and of the data files of the module.
 
-    The source of the module contains the name of a data file as a text. The name is
+    A string in the source of the module contains the name of a data file. The name is
     relative to the folder of the module, to the folder of this package, or to the
     folder that contains the built-in scripts.
     """
-    file = _file_of_module(module)
-    assert file is not None, "the name was found as that of a module"
+    file = _file_of_existing_module(module)
     summary = _summary_of_file(file)
     digests = [(module, summary.digest)]
-    folders = [file.parent, _PACKAGE_FOLDER, package_folder()]
+    folder_of_scripts = package_folder()
+    folders = [file.parent, PACKAGE_FOLDER, folder_of_scripts]
     for data_file in _named_files(folders, summary):
-        is_table_of_protocols = data_file == _PACKAGE_FOLDER / _TABLE_OF_PROTOCOLS
+        is_table_of_protocols = data_file == PACKAGE_FOLDER / _TABLE_OF_PROTOCOLS
         # A Python file counts as a source only if a module imports the file.
         if data_file.suffix != ".py" and not is_table_of_protocols:
             digests.append((data_file.name, digest_of_data(data_file)))
@@ -314,6 +311,8 @@ def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, byt
     expression ``Path(__file__).parent / "data" / "x.npy"``.
     """
     folders = [file.parent]
+    # The plug-in may find a data file by an expression such as
+    # `Path(__file__).parents[1] / "x.npy"`.
     if b"parent" in content_when_loaded(file):
         folders += file.parents[1:3]
     names = [pattern for pattern in summary.file_patterns if "*" not in pattern]
@@ -323,7 +322,7 @@ def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, byt
 
 
 def _named_files(folders: Sequence[Path], summary: SourceSummary) -> list[Path]:
-    """Return the sorted paths of existing files whose names a source contains as texts.
+    """Return the sorted paths of existing files whose names are strings in a source.
 
     Parameters
     ----------
@@ -351,7 +350,7 @@ def _files_of_pattern(folder: Path, pattern: str) -> list[Path]:
         paths = itertools.islice(folder.glob(pattern), _MAX_FILES_PER_PATTERN)
         return [path.resolve() for path in paths if path.is_file()]
     except (OSError, ValueError, NotImplementedError):
-        # The text in the source is not a valid pattern for `Path.glob`.
+        # The string in the source is not a valid pattern for `Path.glob`.
         return []
 
 
@@ -398,8 +397,10 @@ def sources_of_loaded_code(values: Any) -> ReachedSources:
         A function or class, or a list of functions and classes.
     """
     content = loaded_content(values)
+    packages = _installed_packages(content.installed_names)
+    code_in_memory = ReachedSources(frozenset({("code in memory", content.digest)}), packages)
+    # The name `stereo_framework.aggregation.box` also occurs as `stereo_framework` and
+    # as `stereo_framework.aggregation`. These two names are left out, because the
+    # `__init__.py` of a package imports many modules that the code does not use.
     names = [name for name in content.installed_names if not _is_package(name)]
-    packages = {name.partition(".")[0] for name in content.installed_names}
-    users_packages = frozenset(package for package in packages if _distributions(package))
-    own_code = ReachedSources(frozenset({("code in memory", content.digest)}), users_packages)
-    return own_code | sources_of_modules(names)
+    return code_in_memory | sources_of_modules(names)

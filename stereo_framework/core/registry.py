@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.package_files import PACKAGE
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,14 +38,11 @@ class Registry(UserDict[str, T]):
     registries: ClassVar[list[Registry]] = []
     """List of all registries of the program."""
 
-    PACKAGE: ClassVar[str] = "stereo_framework"
-    """Module name that is the origin of every built-in object."""
-
     def __init__(self, kind: str, built_in: Mapping[str, T]):
         super().__init__(built_in)
         self.kind = kind
         self.changes = 0
-        self._origins = dict.fromkeys(built_in, self.PACKAGE)
+        self._origins = dict.fromkeys(built_in, PACKAGE)
         # A module that is removed from sys.modules loses its file, so files are stored.
         self._files: dict[str, Path | None] = {}
         self.registries.append(self)
@@ -91,7 +89,7 @@ class Registry(UserDict[str, T]):
 
     def _is_of_package(self, origin: str) -> bool:
         """Return whether a module belongs to this package."""
-        return origin.partition(".")[0] == self.PACKAGE
+        return origin.partition(".")[0] == PACKAGE
 
     def _description_of_origin(self, origin: str, file: Path | None) -> str:
         """Describe the place that registered an object, for an error message.
@@ -106,7 +104,7 @@ class Registry(UserDict[str, T]):
         if file is None and not self._is_of_package(origin):
             return f"the module {origin}"
         if self._is_of_package(origin):
-            place = file or _file_of_module(self.PACKAGE)
+            place = file or _file_of_module(PACKAGE)
             return f"{origin} ({place}, built in)"
         return str(file)
 

@@ -83,6 +83,9 @@ class Pipeline:
     ):
         self.steps = _sorted_steps(steps)
         self.auxiliary = tuple((auxiliary or {}).items())
+        # A sweep plans thousands of methods. This attribute needs less memory than a
+        # cached property, for which Python creates a dictionary in each pipeline.
+        self._stages = self._addressed_stages()
         faults = [f"{address}: {message}" for address, message in pipeline_faults(self)]
         if faults:
             raise ParameterError("\n".join(faults))
@@ -174,9 +177,8 @@ class Pipeline:
             return self._stages
         return tuple((f"{prefix}{address}", step) for address, step in self._stages)
 
-    @functools.cached_property
-    def _stages(self) -> tuple[tuple[str, Step], ...]:
-        """The address and the step of each stage, as `stages` returns them."""
+    def _addressed_stages(self) -> tuple[tuple[str, Step], ...]:
+        """Return the address and the step of each stage, auxiliary methods first."""
         stages: list[tuple[str, Step]] = []
         for name, method in self.auxiliary:
             stages += method.stages(f"auxiliary.{name}.")
@@ -229,17 +231,17 @@ class Pipeline:
     # --- running ----------------------------------------------------------------------
 
     @functools.cached_property
-    def plan(self) -> tuple[PlannedStep, ...]:
-        """All steps that run for the method, in the order of execution."""
-        return tuple(planned_step for _, planned_step in plan_with_addresses(self))
-
-    @functools.cached_property
-    def addresses_in_plan(self) -> tuple[str, ...]:
-        """Address of each step of the plan.
+    def planned_steps(self) -> tuple[tuple[str, PlannedStep], ...]:
+        """The address and the planned step of each step that the engine runs.
 
         The address is the key of the run time of the step in an estimate.
         """
-        return tuple(address for address, _ in plan_with_addresses(self))
+        return tuple(plan_with_addresses(self))
+
+    @functools.cached_property
+    def plan(self) -> tuple[PlannedStep, ...]:
+        """All steps that run for the method, in the order of execution."""
+        return tuple(planned_step for _, planned_step in self.planned_steps)
 
     def cost_of_pairs(self, pair: Pair) -> CostOfPairs:
         """Return the matching cost of the method as a function of a pair of images.

@@ -585,13 +585,12 @@ class PipelineRunner:
         """Create the estimate of a pipeline from the data after the last step."""
         states = list(reversed(self.plans.needs_of(pipeline.plan)))
         reports = [self.reports[state] for state in states if state in self.reports]
-        addresses = pipeline.addresses_in_plan
 
         seconds: dict[str, float] = {}
         for state in states:
             seconds_of_step = self._seconds_of(state)
             if seconds_of_step is not None:
-                address = addresses[len(state.steps) - 1]
+                address, _ = pipeline.planned_steps[len(state.steps) - 1]
                 seconds[address] = seconds.get(address, 0.0) + seconds_of_step
         return estimate_of(view, seconds, reports, self.intensity_warning)
 

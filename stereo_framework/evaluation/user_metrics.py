@@ -22,6 +22,7 @@ from stereo_framework.core.errors import (
     one_line,
 )
 from stereo_framework.core.former_names import new_or_nearest, report_attributes_of_module
+from stereo_framework.core.package_files import PACKAGE
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
 from stereo_framework.evaluation.metrics import METRICS, About, Better, Metric, Pooled, Region
@@ -154,7 +155,7 @@ def _view(seen: Any) -> Mapping[str, Any]:
 
 def describe_metrics(names: Iterable[str]) -> str:
     """Return the metrics that plug-ins brought as JSON for `remember_metrics`; empty without any."""
-    own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.PACKAGE]
+    own = [METRICS[name] for name in names if METRICS.origin(name) != PACKAGE]
     return (
         json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own])
         if own

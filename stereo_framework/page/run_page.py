@@ -1,5 +1,6 @@
 """The HTML report of a run: summary, disparity maps, plots, numbers and parameters."""
 
+import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, ResultSet, Store
 from stereo_framework.sweep.result import changed_maps_warning
 from stereo_framework.sweep.store import read_scripts
-from stereo_framework.sweep.value_text import cell_text
+from stereo_framework.sweep.value_text import cell_text, counted
 from stereo_framework.tables.averages import average_rows
 from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.environment import environment_text
@@ -43,20 +44,28 @@ from stereo_framework.tables.tables import Table, best_cells, density, listing, 
 from stereo_framework.tables.words import metric_name, short_names, unit, with_unit
 
 _MOST_METHODS = 40
-"""Rows of a summary."""
+"""Maximum number of methods in a table of the summary."""
 
-_MOST_ROWS, _MOST_COLUMNS = 40, 20
-"""Scenes and methods whose maps a page shows."""
+_MOST_SCENES_WITH_MAPS = 40
+"""Maximum number of scenes whose disparity maps a page shows."""
 
+_MOST_METHODS_WITH_MAPS = 20
+"""Maximum number of methods whose disparity maps a page shows."""
 
 _MOST_SCENES = 20
-"""Columns of the tables of further metrics; where there are more scenes they show the means alone."""
+"""Maximum number of scenes in the tables of further metrics.
+
+If there are more scenes, these tables contain only the means over the scenes.
+"""
 
 _MOST_CURVES = 12
-"""Curves of a chart; where scenes make more, it shows their means."""
+"""Maximum number of curves in a chart.
 
-_CURVE = 3
-"""So many numbers of an axis make a curve."""
+If the scenes had more curves, the chart contains the means over the scenes.
+"""
+
+_LEAST_POINTS = 3
+"""Minimum number of points of a curve."""
 
 MOST_RESULTS = 1000
 """Rows of a table of results, unless asked otherwise: more make a page that takes seconds to open."""
@@ -70,7 +79,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     folder : path-like
         The ``--out`` folder of a run.
     data : path-like, optional
-        Data root, for ground truth and images next to the maps. Default: as of
+        Data root, for ground truth and images next to the maps. Default: that of
         `load_scene`.
     limit : int
         Maximum number of results in a table or list. 0 means all results.
@@ -88,17 +97,13 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     most = limit or max(1, len(results))
     listed = results[:most]
     listed_names = names[:most]
-    results_of_protocol = list(results.by("protocol_text").values())
+    groups = list(results.by("protocol_text").values())
 
-    parts = _PartsByProtocol()
-    for results_of_one in results_of_protocol:
-        one_protocol = len(results_of_protocol) == 1
-        parts.add(
-            results_of_one,
-            names if one_protocol else results_of_one.setting_names(),
-            average_rows(results_of_one, data),
-            listed,
-        )
+    parts = _PartsOfProtocols()
+    for group in groups:
+        # A single group contains all results, whose names were computed above.
+        group_names = names if len(groups) == 1 else group.setting_names()
+        parts.add(group, group_names, average_rows(group, data), listed)
     summary = [*parts.summary, *_failures(results, most)]
     sections: dict[str, Sequence[Block]] = {
         "Summary": summary,
@@ -107,7 +112,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "ROC": roc_blocks(results),
         "Sweeps": parts.sweeps,
         "Energies": energy_blocks(listed, listed_names),
-        "Charts": [_chart(title, same) for title in CHARTS for same in results_of_protocol],
+        "Charts": [_chart(title, group) for title in CHARTS for group in groups],
         "Plots": [*_plots(results, scripts.values())],
         "All results": parts.listings,
         "Times": [_times(listed, listed_names)],
@@ -126,15 +131,16 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     )
 
 
-class _PartsByProtocol:
-    """The blocks of a report that each protocol has.
+class _PartsOfProtocols:
+    """The blocks of a report that exist once for each protocol.
 
     Attributes
     ----------
     summary, sweeps, listings : list of Block
         Blocks of the sections of these names.
     best_first : list of str
-        Settings by their scores under the first protocol with a summary.
+        Names of the settings under the first protocol with a summary. The setting with
+        the best score is the first.
     """
 
     def __init__(self) -> None:
@@ -194,18 +200,12 @@ def _counts(results: ResultSet, names: Sequence[str], lacking: str) -> str:
     """
     scenes = {result.scene for result in results}
     counts = [
-        _count(len(results), "result"),
-        _count(len(set(names)), "method"),
-        _count(len(scenes), "scene"),
+        counted(len(results), "result"),
+        counted(len(set(names)), "method"),
+        counted(len(scenes), "scene"),
     ]
     remark = f"; {lacking}" if lacking else ""
     return f"{', '.join(counts)}{remark}."
-
-
-def _count(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun}s"
 
 
 def _metrics(results: ResultSet) -> list[str]:
@@ -254,14 +254,15 @@ def _summary(
         scores = score_table(results, metrics, names)
         seconds = method_means(names, [result.matching_seconds for result in results])
         densities = method_means(names, [density(result.statistics) for result in results])
-        beside = {"density %": densities, "seconds": seconds} if densities else {"seconds": seconds}
-        # Reports and tables have the same mean: the average of the protocol with its
-        # weights. If the protocol prescribes no average, it is the plain mean.
-        name_of_setting = {
+        extra_columns = {"density %": densities} if densities else {}
+        extra_columns["seconds"] = seconds
+        # The list `names` contains the short names of the settings, which the report
+        # shows. The property `setting_name` is the full name, which the averages have.
+        short_name_of = {
             result.setting_name: name for result, name in zip(results, names, strict=True)
         }
-        average_of_name = {name_of_setting[average.setting_name]: average for average in averages}
-        tables = [_by_scene(scores, metric, beside, average_of_name) for metric in metrics]
+        average_of_name = {short_name_of[average.setting_name]: average for average in averages}
+        tables = [_by_scene(scores, metric, extra_columns, average_of_name) for metric in metrics]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, best_first), *others = tables
@@ -279,7 +280,7 @@ def _summary(
 def _by_scene(
     scores: Scores,
     metric: str,
-    beside: Mapping[str, Mapping[str, float]],
+    extra_columns: Mapping[str, Mapping[str, float]],
     averages: Mapping[str, Result],
 ) -> tuple[Table, list[str]]:
     """Return a table of methods by scenes in one metric, and the names of the methods.
@@ -290,8 +291,9 @@ def _by_scene(
         Scores in all metrics.
     metric : str
         The metric of the table.
-    beside : mapping of str to mapping of str to float
-        Further columns: numbers by the name of the method, by the heading.
+    extra_columns : mapping of str to mapping of str to float
+        Further columns by their headings. A column maps the names of methods to
+        numbers.
     averages : mapping of str to Result
         Averages that the protocol prescribes, by the name of the method. They replace
         plain means.
@@ -312,20 +314,21 @@ def _by_scene(
     def order_key(i: int) -> tuple[float, float]:
         """Return the key by which methods are sorted: mean rank, then mean."""
         mean = means_of_methods[i]
-        return ranks[i], sign * mean if math.isfinite(mean) else math.inf
+        signed_mean = sign * mean if math.isfinite(mean) else math.inf
+        return ranks[i], signed_mean
 
     order = sorted(range(len(ranks)), key=order_key)
-    is_main_table = metric == scores.metrics[0] or len(scores.scenes) <= _MOST_SCENES
+    shows_scenes = metric == scores.metrics[0] or len(scores.scenes) <= _MOST_SCENES
     columns: list[_Column] = []
-    if is_main_table:
+    if shows_scenes:
         short_scenes = short_names(scores.scenes)
         for scene, values in zip(scores.scenes, scores_of_metric.values.T.tolist(), strict=True):
             columns.append(_Column(short_scenes[scene], values, direction))
     if len(scores.scenes) > 1:
         columns.append(_Column("mean", means_of_methods, direction))
         columns.append(_Column("mean rank", ranks, "lower"))
-    for heading, number_of_method in beside.items():
-        numbers = [number_of_method.get(name, math.nan) for name in scores.methods]
+    for heading, number_by_method in extra_columns.items():
+        numbers = [number_by_method.get(name, math.nan) for name in scores.methods]
         columns.append(_Column(heading, numbers, ""))
 
     table = _table_of_columns(scores.methods, columns, order[:_MOST_METHODS])
@@ -356,6 +359,10 @@ class _Column(NamedTuple):
 def _means_of_methods(scores: Scores, metric: str, averages: Mapping[str, Result]) -> list[float]:
     """Return the mean score of each method in a metric, NaN = no mean.
 
+    Reports and tables contain the same mean, which is the average that the protocol
+    prescribes, with its weights. If the protocol prescribes no average, the mean is the
+    plain mean.
+
     Parameters
     ----------
     scores : Scores
@@ -370,8 +377,8 @@ def _means_of_methods(scores: Scores, metric: str, averages: Mapping[str, Result
         # A method that lacks a score has no mean, because the means of other methods
         # cover more scenes.
         if method in averages and math.isfinite(means_of_methods[i]):
-            average = averages[method].statistics.get(metric, means_of_methods[i])
-            means_of_methods[i] = average
+            statistics = averages[method].statistics
+            means_of_methods[i] = statistics.get(metric, means_of_methods[i])
     return means_of_methods
 
 
@@ -427,8 +434,8 @@ def _listing(results: ResultSet, averages: ResultSet, listed: ResultSet) -> Bloc
     listed : ResultSet
         Results of any protocols that the report lists.
     """
-    listed_objects = set(map(id, listed))
-    shown = [result for result in results if id(result) in listed_objects]
+    listed_ids = set(map(id, listed))
+    shown = [result for result in results if id(result) in listed_ids]
     scenes = {result.scene for result in shown}
     settings = {result.setting_name for result in shown}
     # A result is compared with the results of its scene only. Other scenes are left
@@ -437,12 +444,13 @@ def _listing(results: ResultSet, averages: ResultSet, listed: ResultSet) -> Bloc
     rows: list[int] = []
     for i, result in enumerate(compared):
         is_average = result.scene not in scenes
-        if id(result) in listed_objects or (is_average and result.setting_name in settings):
+        if id(result) in listed_ids or (is_average and result.setting_name in settings):
             rows.append(i)
     columns = shown_statistics(results + averages)
     table = replace(listing(compared, columns).rows_of(rows), notes=())
-    first = f"{len(shown)} of " if len(shown) < len(results) else ""
-    count = f"{first}{_count(len(results), 'result')}"
+    count = counted(len(results), "result")
+    if len(shown) < len(results):
+        count = f"{len(shown)} of {count}"
     return Folded(f"{count} of protocol {results[0].protocol}, with all metrics", [table])
 
 
@@ -480,7 +488,7 @@ def _sweeps(results: ResultSet, metric: str) -> list[Block]:
     for axis in results.axis_names():
         swept = ResultSet(result for result in results if axis in result.axes)
         numbers = {result.axes[axis] for result in swept if is_number(result.axes[axis])}
-        if len(numbers) < _CURVE:
+        if len(numbers) < _LEAST_POINTS:
             continue
         scenes = {result.scene for result in swept}
         methods = {result.method for result in swept}
@@ -533,25 +541,22 @@ def _maps(
 ) -> list[Block]:
     """Show the maps of every scene side by side, the methods in the given order."""
     by_scene: dict[str, dict[str, Result]] = {}
-    for r, name in zip(results, names, strict=True):
-        if r.map is not None and os.path.lexists(r.map):
-            by_scene.setdefault(r.scene, {}).setdefault(name, r)
+    for result, name in zip(results, names, strict=True):
+        if result.map is not None and os.path.lexists(result.map):
+            by_scene.setdefault(result.scene, {}).setdefault(name, result)
     if not by_scene:
         return []
-    methods = dict.fromkeys(name for own in by_scene.values() for name in own)
-    columns = [
-        *(name for name in order if name in methods),
-        *(name for name in methods if name not in order),
-    ]
+    methods = dict.fromkeys(itertools.chain.from_iterable(by_scene.values()))
+    columns = list(dict.fromkeys([*(name for name in order if name in methods), *methods]))
     short = short_names(by_scene)
 
     rows: list[SceneRow] = []
     problems: list[str] = []
     changed: list[Path] = []
-    for scene, results_of_scene in list(by_scene.items())[:_MOST_ROWS]:
+    for scene, results_of_scene in list(by_scene.items())[:_MOST_SCENES_WITH_MAPS]:
         shown = [
             (name, results_of_scene[name])
-            for name in columns[:_MOST_COLUMNS]
+            for name in columns[:_MOST_METHODS_WITH_MAPS]
             if name in results_of_scene
         ]
         pictures, problems_of_scene = _pictures(shown)
@@ -563,19 +568,22 @@ def _maps(
     blocks: list[Block] = (
         [Scenes(rows, "A picture opens the viewer: zoom, values, errors, blinking")] if rows else []
     )
-    left_out = [(len(columns), _MOST_COLUMNS, "methods"), (len(by_scene), _MOST_ROWS, "scenes")]
-    if told := [
-        f"the first {most} of {count} {what}" for count, most, what in left_out if count > most
-    ]:
-        blocks.append(
-            Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps.")
-        )
+    limits = [
+        (len(columns), _MOST_METHODS_WITH_MAPS, "methods"),
+        (len(by_scene), _MOST_SCENES_WITH_MAPS, "scenes"),
+    ]
+    shown_parts = [
+        f"the first {most} of {count} {noun}" for count, most, noun in limits if count > most
+    ]
+    if shown_parts:
+        text = f"Shown are {' and '.join(shown_parts)}; the other maps lie in the folder maps."
+        blocks.append(Text(text))
     # A damaged file was changed too, but one line about it is enough.
     changed = [path for path in changed if not any(str(path) in problem for problem in problems)]
     remarks = [changed_maps_warning(changed)] if changed else []
     if problems:
         remarks.append(
-            f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}"
+            f"{counted(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}"
         )
     warn(remarks)
     return [*blocks, *map(Text, remarks)]
@@ -631,7 +639,7 @@ def _row(
 
 
 def _caption(result: Result) -> str:
-    """Return the first statistic that the tables show, with a percent sign."""
+    """Return the first statistic that the tables show, with its percent sign if any."""
     if not result.statistics:
         return ""
     name = shown_statistics(ResultSet([result]))[0]

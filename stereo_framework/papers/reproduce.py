@@ -24,6 +24,7 @@ from stereo_framework.papers.counts import (
 from stereo_framework.papers.extent import Coverage, Extent, union
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.sweep import Result
+from stereo_framework.sweep.value_text import counted
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
@@ -311,12 +312,12 @@ def _agreement_and_failure(numbers: NumberCounts, runs: SentenceCounts) -> tuple
         agreeing.append(f"{numbers.met} of {numbers.judged} printed numbers that can be judged")
     if numbers.judged > numbers.met:
         failing.append(
-            f"{_counted(numbers.judged - numbers.met, 'printed number')} that can be judged"
+            f"{counted(numbers.judged - numbers.met, 'printed number')} that can be judged"
         )
     if runs.judged > 0:
         agreeing.append(f"{runs.hold} of {runs.judged} sentences {KINDS['runs']}")
     if runs.fail > 0:
-        failing.append(f"{_counted(runs.fail, 'sentence')} {KINDS['runs']}")
+        failing.append(f"{counted(runs.fail, 'sentence')} {KINDS['runs']}")
     return ", ".join(agreeing), ", ".join(failing)
 
 
@@ -335,23 +336,18 @@ def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts
         )
     undetermined = sum(counts.undetermined for counts in by_kind.values())
     if undetermined > 0:
-        yield f"Without a verdict, because it depends on details that the paper does not print: {_counted(undetermined, 'sentence')}."
+        yield f"Without a verdict, because it depends on details that the paper does not print: {counted(undetermined, 'sentence')}."
     undecided = sum(counts.undecided for counts in by_kind.values())
     if undecided > 0:
-        sentences = _counted(undecided, "sentence")
+        sentences = counted(undecided, "sentence")
         reason = "because differences are not significant or scenes are too few"
         yield f"Not decided, {reason}: {sentences}."
     replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
     if replaced["sentences"] > 0:
         yield (
-            f"{_counted(replaced['sentences'], 'rule')} replaced an earlier one after its verdict was known; "
+            f"{counted(replaced['sentences'], 'rule')} replaced an earlier one after its verdict was known; "
             f"{replaced['after_failure']} of the earlier rules had failed, and a table below shows both verdicts."
         )
-
-
-def _counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless the number is 1."""
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _summary(done: Reproduction, seconds: float) -> Iterator[Block]:

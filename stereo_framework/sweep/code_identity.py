@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.module_sources import is_in_install_folder
-from stereo_framework.core.package_files import package_folder
+from stereo_framework.core.package_files import PACKAGE, package_folder
 from stereo_framework.core.plugins import is_plugin_file
 from stereo_framework.core.reached_sources import (
-    PACKAGE,
     ReachedSources,
     digest_of_data,
     sources_of_file,
@@ -30,7 +29,6 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.registered_readers import registered_readers
-from stereo_framework.script import load
 from stereo_framework.sweep import pseudo_truth
 
 _ENGINE = ("stereo_framework.engine.runner", "stereo_framework.engine.pipeline")
@@ -134,8 +132,8 @@ class CodeReader:
         script_file = package_folder() / f"{pseudo_truth.SCRIPT}.yaml"
         files = (Path(pseudo_truth.__file__), script_file)
         digests = frozenset((file.name, digest_of_data(file)) for file in files)
-        pipeline = load(pseudo_truth.SCRIPT).only.pipeline
-        return self.sources_of_matching(pipeline) | ReachedSources(digests)
+        sources = self.sources_of_matching(pseudo_truth.pipeline_of_script())
+        return sources | ReachedSources(digests)
 
     # --- sources of functions ---------------------------------------------------------
 

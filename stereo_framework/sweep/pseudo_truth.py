@@ -4,18 +4,20 @@ The pseudo ground truth is the disparity map of an accurate method. A pixel has 
 disparity only if the disparity maps of the left and the right image agree at the pixel.
 """
 
+import functools
 import threading
 
 import numpy as np
 
 from stereo_framework.core.scene import Disparity, Scene, SearchRange
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
 
 SCRIPT = "truth_free/pseudo_truth"
 """Name of the built-in script that computes the pseudo ground truth."""
 
-_SMOOTHING = ["preprocessing={use: binomial_blur, iterations: 2}"]
+_SMOOTHING = ("preprocessing={use: binomial_blur, iterations: 2}",)
 """Values of the script that smooth the images, to reduce their noise.
 
 Two iterations of the filter ``binomial_blur`` have nearly the same effect as a Gaussian
@@ -91,16 +93,22 @@ def pseudo_truth_of(scene: Scene, search: SearchRange | None = None) -> Disparit
         return _stored_maps[key]
 
 
+@functools.cache
+def pipeline_of_script(overrides: tuple[str, ...] = ()) -> Pipeline:
+    """Return the method of the built-in script.
+
+    Parameters
+    ----------
+    overrides : tuple of str
+        Changed values of the script, such as ``optimizer.p1=10``.
+    """
+    return load(SCRIPT, overrides=list(overrides)).only.pipeline
+
+
 def _compute(scene: Scene, search: SearchRange | None) -> Disparity:
     """Return the map of the original or of the smoothed images, whichever is denser."""
-    original = _match(scene, search, [])
-    smoothed = _match(scene, search, _SMOOTHING)
+    original = pipeline_of_script().estimate(scene, search).disparity
+    smoothed = pipeline_of_script(_SMOOTHING).estimate(scene, search).disparity
     original_density = np.isfinite(original).mean()
     smoothed_density = np.isfinite(smoothed).mean()
     return smoothed if smoothed_density > original_density + _MIN_GAIN else original
-
-
-def _match(scene: Scene, search: SearchRange | None, overrides: list[str]) -> Disparity:
-    """Return the disparity map of the built-in script with some changed values."""
-    pipeline = load(SCRIPT, overrides=overrides).only.pipeline
-    return pipeline.estimate(scene, search).disparity

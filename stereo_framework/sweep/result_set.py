@@ -17,13 +17,13 @@ from stereo_framework.script.setting import NO_EFFECT
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.null_value import NULL
 from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.value_text import cell_text, key_value_text
+from stereo_framework.sweep.value_text import cell_text, counted, key_value_text
 
 if TYPE_CHECKING:
     import pandas
 
 _NAMES_OF_ALL_RESULTS = ("scene", "method", "protocol", "energy", "seconds")
-"""Names that `ResultSet.check_name` accepts even if no result has a value."""
+"""Names that `ResultSet.check_name` always accepts."""
 
 _MAX_PROTOCOLS_IN_MESSAGE = 5
 
@@ -99,9 +99,10 @@ class ResultSet(Sequence[Result]):
     def __repr__(self) -> str:
         methods = {result.method for result in self}
         scenes = {result.scene for result in self}
-        results_text = _counted(len(self), "result")
-        methods_text = _counted(len(methods), "method")
-        return f"{results_text} of {methods_text} on {_counted(len(scenes), 'scene')}"
+        results_text = counted(len(self), "result")
+        methods_text = counted(len(methods), "method")
+        scenes_text = counted(len(scenes), "scene")
+        return f"{results_text} of {methods_text} on {scenes_text}"
 
     def _repr_html_(self) -> str:
         """Return the HTML table that a notebook displays for this result set."""
@@ -124,7 +125,8 @@ class ResultSet(Sequence[Result]):
             `MISSING` means that a result has no value under the name.
         """
         # The first part of this method reads common values directly, because calls of
-        # `Result.value` are slow for thousands of results.
+        # `Result.value` are slow for thousands of results. A statistic has priority
+        # over an axis of the same name, as in `Result.value`.
         statistics = [result.statistics for result in self]
         if all(name in mapping for mapping in statistics):
             return [mapping[name] for mapping in statistics]
@@ -182,7 +184,7 @@ class ResultSet(Sequence[Result]):
             the key contains its JSON text, because keys of a dict must be hashable.
         """
         columns = [map(hashable, self.column(name)) for name in names]
-        keys = zip(*columns, strict=True) if names else itertools.repeat((), len(self))
+        keys = zip(*columns, strict=True) if names else [()] * len(self)
         groups: dict[tuple[Any, ...], list[Result]] = {}
         for key, result in zip(keys, self, strict=True):
             groups.setdefault(key, []).append(result)
@@ -204,9 +206,9 @@ class ResultSet(Sequence[Result]):
                 if name in varying:
                     continue
                 first = first_values.setdefault((result.method, name), value)
-                # In Python, 1, 1.0 and True are equal. As values of a parameter, they
-                # are different.
-                if first.__class__ is not value.__class__ or first != value:
+                # In Python, 1, 1.0 and True are equal. The types are compared, too,
+                # because results of 1 and of True must not be averaged.
+                if type(first) is not type(value) or first != value:
                     varying[name] = None
         axes = self.axis_names()
         parameters = [name for name in varying if not _follows_from_axes(name, axes)]
@@ -252,7 +254,7 @@ class ResultSet(Sequence[Result]):
         # Results that were read from a table of scores have no text of a protocol. The
         # table may contain the name of a protocol.
         if len(texts) > 1 or len(names) > 1:
-            raise ParameterError(_several_protocols(list(names)))
+            raise ParameterError(_message_of_several_protocols(list(names)))
         return next(iter(texts), "")
 
     @property
@@ -293,7 +295,9 @@ class ResultSet(Sequence[Result]):
         return [*first_columns, *parameters, *statistics, *last_columns], rows
 
     def check_name(self, name: str, role: str = "") -> None:
-        """Refuse a name under which no result has a value.
+        """Refuse a name that is unknown in all results.
+
+        If there are no results, all names are accepted.
 
         Parameters
         ----------
@@ -305,9 +309,9 @@ class ResultSet(Sequence[Result]):
         Raises
         ------
         ParameterError
-            No result has a value under the name.
+            No result has a parameter, an axis, a statistic or a stage of this name.
         """
-        if name in _NAMES_OF_ALL_RESULTS:
+        if not self or name in _NAMES_OF_ALL_RESULTS:
             return
         # This test is fast, because usually one of the first results has a value.
         if any(result.value(name) is not MISSING for result in self):
@@ -316,10 +320,10 @@ class ResultSet(Sequence[Result]):
         for result in self:
             allowed.update(result.parameters, result.axes, result.statistics)
             allowed.update(f"seconds.{stage}" for stage in result.seconds)
-        allowed |= {name_of_slot.removesuffix(".use") for name_of_slot in allowed}
-        if self and name not in allowed:
-            message = f"{role}{name!r}: no result has it; {nearest(name, allowed)}"
-            raise ParameterError(message)
+        # The name `optimizer` stands for the parameter `optimizer.use`.
+        allowed |= {allowed_name.removesuffix(".use") for allowed_name in allowed}
+        if name not in allowed:
+            raise ParameterError(f"{role}{name!r}: no result has it; {nearest(name, allowed)}")
 
 
 @dataclass(frozen=True)
@@ -363,18 +367,19 @@ class Condition:
         results.check_name(self.name)
         if not results or any(map(self.holds, results)):
             return
-        text = self.text
-        if text is None:
-            text = ", ".join(map(cell_text, self.values))
+        text_of_user = self.text
+        if text_of_user is None:
+            text_of_user = ", ".join(map(cell_text, self.values))
         texts = list(dict.fromkeys(self._texts_of_values(results)))
-        last_parts = [text_of_value.rpartition("/")[2] for text_of_value in texts]
-        close = close_names(text, [*texts, *last_parts])
+        last_parts = [text.rpartition("/")[2] for text in texts]
+        close = close_names(text_of_user, [*texts, *last_parts])
         hint = f"; did you mean {close[0]!r}?" if close else ""
         listed = ", ".join(texts[:_MAX_VALUES_IN_MESSAGE])
         if len(texts) > _MAX_VALUES_IN_MESSAGE:
             listed += ", ..."
-        message = f"{self.name}: no result has {text!r}; there are: {listed}{hint}"
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{self.name}: no result has {text_of_user!r}; there are: {listed}{hint}"
+        )
 
     def _texts_of_values(self, results: ResultSet) -> Iterator[str]:
         """Yield the value of each result as a text, and skip results without value."""
@@ -403,9 +408,10 @@ def _texts_of(value: Any) -> set[str]:
 
 
 def _is_same_value(value: Any, other: Any) -> bool:
-    """Return whether two values of a parameter are the same.
+    """Return whether a user who writes one value also means the other value.
 
-    In Python, 1 and True are equal. As values of a parameter, 1 and True are different.
+    In Python, 1, 1.0 and True are equal. A user who writes 1 may mean 1.0, but does not
+    mean True.
     """
     return value == other and isinstance(value, bool) == isinstance(other, bool)
 
@@ -415,12 +421,6 @@ def hashable(value: Any) -> Any:
     if isinstance(value, list | dict):
         return json.dumps(value)
     return value
-
-
-def _counted(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun}s"
 
 
 def _distinct_keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -465,13 +465,12 @@ def _short_setting_names(results: Sequence[Result]) -> list[str] | None:
         parts = [result.method] if with_method else []
         parts += [texts[i] for texts in texts_of_axis.values()]
         short_names.append(", ".join(filter(None, parts)))
-    is_ambiguous = "" in short_names or len(set(short_names)) < len(short_names)
-    if is_ambiguous:
+    if "" in short_names or len(set(short_names)) < len(short_names):
         return None
     return short_names
 
 
-def _several_protocols(names: Sequence[str]) -> str:
+def _message_of_several_protocols(names: Sequence[str]) -> str:
     """Return the error message for results that have several protocols.
 
     Parameters
@@ -483,8 +482,10 @@ def _several_protocols(names: Sequence[str]) -> str:
     if len(names) > 1:
         remedy = f"choose those of one protocol, as in --where 'protocol={shown_names[0]}'"
     elif names:
-        versions = f"they are of different versions of {shown_names[0]}"
-        remedy = f"{versions}; leave out those of earlier scripts"
+        remedy = (
+            f"they are of different versions of {shown_names[0]}; leave out those of earlier "
+            "scripts"
+        )
     else:
         remedy = "the protocols have no name to choose them by; run again to measure the maps"
     listed = " and ".join(shown_names)
@@ -517,14 +518,16 @@ def _number_cell(number: float | None) -> Any:
 def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
     """Convert the cells of a column to values of a single type.
 
-    If a column contains numbers and texts, the numbers become texts. The text `NULL` is
-    an exception and may be in a column with numbers. Cells of missing values become
-    None. A column with `NULL` is returned as an array of objects, because pandas would
-    otherwise replace `NULL` by a plain text.
+    If the values of a column have several types, such as numbers and texts, all values
+    become texts. Cells of missing values become None.
+
+    `NULL` stands for a parameter that was set to null, and may be in a column with
+    numbers. A column with `NULL` is returned as an array of objects, because pandas
+    would otherwise replace `NULL`, whose class is a subclass of `str`, by a plain text.
     """
     values = [None if cell is MISSING or cell == "" else cell for cell in cells]
-    types = {_type_of_column(value) for value in values if value is not None and value is not NULL}
-    if len(types) > 1:
+    kinds = {_kind_of_value(value) for value in values if value is not None and value is not NULL}
+    if len(kinds) > 1:
         return [value if value is None else str(value) for value in values]
     if NULL not in values:
         return values
@@ -533,9 +536,8 @@ def _one_type(cells: Iterable[Any]) -> list[Any] | NDArray[np.object_]:
     return objects
 
 
-def _type_of_column(value: Any) -> Any:
+def _kind_of_value(value: Any) -> Any:
     """Return the text "number" for a number, and the class of any other value."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number:
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
     return type(value)

@@ -13,6 +13,7 @@ from stereo_framework.core.scene import Disparity
 from stereo_framework.core.step import describe_stage_error
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.evaluation.evaluate import statistics_of
+from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import Remedies, reading_errors_of_map
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
@@ -147,17 +148,11 @@ def failed(task: Task, error: str, trace: str = "") -> list[Result]:
     """
     results = []
     for protocol in task.protocols:
-        result = Result(
-            id=task.id,
-            scene=task.scene.name,
-            method=task.setting.method,
-            parameters=task.setting.parameters,
-            axes=task.setting.axes,
-            protocol=protocol.name,
+        result = _result_of(
+            task,
+            protocol,
+            environment=environment(),
             error=short(error),
-            script=_script_of(task),
-            protocol_text=str(protocol),
-            environment=_with_scenes_of_method(task, environment()),
             traceback=trace,
         )
         results.append(result)
@@ -260,21 +255,15 @@ def _evaluate(task: Task, output: _MatchOutput) -> list[Result]:
             confidence=output.confidence,
         )
         seconds = {**output.seconds, EVALUATION: working_time() - start}
-        result = Result(
-            id=task.id,
-            scene=task.scene.name,
-            method=task.setting.method,
-            parameters=task.setting.parameters,
-            axes=task.setting.axes,
-            protocol=protocol.name,
+        result = _result_of(
+            task,
+            protocol,
+            environment=output.environment,
             statistics={**statistics, **output.statistics},
             energy=output.energy,
             seconds=seconds,
             warnings=tuple(dict.fromkeys(warnings)),
-            script=_script_of(task),
-            protocol_text=str(protocol),
             map=output.map,
-            environment=_with_scenes_of_method(task, output.environment),
             _disparity=output.disparity if output.keeps_arrays else None,
             _confidence=output.confidence if output.keeps_arrays else {},
         )
@@ -305,18 +294,37 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     )
 
 
-def _script_of(task: Task) -> dict[str, Any]:
-    """Return the resolved script of a task, which contains only the task's scene."""
-    return task.setting.mapping | {"scenes": [task.scene.name]}
+def _result_of(
+    task: Task, protocol: Protocol, *, environment: Mapping[str, str], **outcome: Any
+) -> Result:
+    """Return a result of a task under a protocol.
 
-
-def _with_scenes_of_method(task: Task, result_environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Add the scenes to which the script restricts the method to an environment.
-
-    The script in a result contains only the scene of one run. Therefore the names of
-    all scenes of the method are stored in the environment.
+    Parameters
+    ----------
+    task : Task
+        Task with the scene and the setting of the result.
+    protocol : Protocol
+        Protocol that has evaluated the disparity map.
+    environment : mapping of str to str
+        Environment in which the task was computed.
+    **outcome
+        Further fields of the class `Result`, such as ``statistics`` or ``error``.
     """
-    scenes = task.setting.scenes
-    if not scenes:
-        return result_environment
-    return {**result_environment, SCENES_OF_METHOD: json.dumps(scenes)}
+    setting = task.setting
+    script = setting.mapping | {"scenes": [task.scene.name]}
+    # The script in a result contains only the scene of one run. Therefore the names of
+    # all scenes to which the script restricts the method are stored in the environment.
+    if setting.scenes:
+        environment = {**environment, SCENES_OF_METHOD: json.dumps(setting.scenes)}
+    return Result(
+        id=task.id,
+        scene=task.scene.name,
+        method=setting.method,
+        parameters=setting.parameters,
+        axes=setting.axes,
+        protocol=protocol.name,
+        protocol_text=str(protocol),
+        script=script,
+        environment=environment,
+        **outcome,
+    )

@@ -99,3 +99,8 @@ def method_text(method: str, axes: Mapping[str, Any]) -> str:
     """
     values = ", ".join([f"{name}={setting_text(value)}" for name, value in axes.items()])
     return f"{method} ({values})" if values else method
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as in ``1 result`` or ``2 results``."""
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"

@@ -90,7 +90,8 @@ class Means:
     Parameters
     ----------
     cells : mapping of tuple to Mean
-        The mean for each combination, in the order of the results.
+        The mean for each combination, in the order of the results. A combination is
+        left out if no result has the statistic on one of its scenes.
     averaged : str
         Description of the scenes and parameters that were averaged. The text is empty
         if nothing was averaged.
@@ -130,8 +131,8 @@ def means(
     Means
         The means. A mean has no value if a result lacks the statistic, if a scene is
         missing, or if the scenes have different settings. Scenes on which no result has
-        the statistic do not count. Two means may cover different numbers of settings,
-        such as seeds.
+        the statistic do not count. Settings are compared only between the scenes of one
+        mean, so two means may cover different numbers of seeds.
 
     Raises
     ------
@@ -148,8 +149,8 @@ def means(
         results.check_name(name)
     averaged_keys = [key for key in varying_keys if key not in row_keys]
 
-    key_names = dict.fromkeys((*row_keys, *averaged_keys, "scene"))
-    values_by_key = _values_by_key(results, key_names)
+    used_keys = dict.fromkeys((*row_keys, *averaged_keys, "scene"))
+    values_by_key = _values_by_key(results, used_keys)
     rows = _indices_by_row(values_by_key, row_keys, len(results))
 
     cells: dict[KeyValues, Mean] = {}
@@ -162,8 +163,8 @@ def means(
             cells[_cell_key(keys, row, statistic)] = mean
             if not mean.complete:
                 has_error = _has_error(results, indices)
-                missing.add(statistic, _described(row_keys, row), mean, has_error=has_error)
-    averaged = _averaged_in_words(rows.values(), averaged_keys, values_by_key)
+                missing.add(statistic, _text_of_row(row_keys, row), mean, has_error=has_error)
+    averaged = _text_of_average(rows.values(), averaged_keys, values_by_key)
     return Means(cells, averaged, (*notes, *missing.notes()))
 
 
@@ -175,8 +176,8 @@ def _means_of_rows(
 ) -> Iterator[tuple[KeyValues, Sequence[int], Mean]]:
     """Yield the mean of each row.
 
-    Scenes on which no result has a number are left out. A row without other scenes has
-    no mean.
+    Scenes on which no result has a number are left out. A row that has only such scenes
+    is not yielded.
 
     Parameters
     ----------
@@ -254,9 +255,9 @@ class _MissingMeans:
     incomplete: list[str] = field(default_factory=list)
     never_measured: list[str] = field(default_factory=list)
 
-    def add(self, statistic: str, row: str, mean: Mean, *, has_error: bool) -> None:
+    def add(self, statistic: str, text_of_row: str, mean: Mean, *, has_error: bool) -> None:
         """Add the missing mean of a statistic in a row of the table."""
-        name = f"{statistic} of {row or 'all'}"
+        name = f"{statistic} of {text_of_row or 'all'}"
         if mean.values or has_error:
             self.incomplete.append(name)
         else:
@@ -285,8 +286,8 @@ def _has_error(results: ResultSet, indices: Iterable[int]) -> bool:
 
 def _numbers_by_index(results: ResultSet, statistic: str) -> NumberByIndex:
     """Return the numbers of a statistic. Values that are no numbers are left out."""
-    values = enumerate(results.column(statistic))
-    return {i: value for i, value in values if is_number(value)}
+    column = results.column(statistic)
+    return {i: value for i, value in enumerate(column) if is_number(value)}
 
 
 def _indices_by_row(
@@ -294,9 +295,9 @@ def _indices_by_row(
 ) -> dict[KeyValues, list[int]]:
     """Return the indices of the results in each row of the table."""
     columns = [values_by_key[key] for key in row_keys]
-    keys_of_rows = zip(*columns, strict=True) if columns else [()] * count
+    row_of_each_result = zip(*columns, strict=True) if columns else [()] * count
     rows: dict[KeyValues, list[int]] = {}
-    for i, row in enumerate(keys_of_rows):
+    for i, row in enumerate(row_of_each_result):
         rows.setdefault(row, []).append(i)
     return rows
 
@@ -314,7 +315,7 @@ def _cell_key(keys: Sequence[str], row: KeyValues, statistic: str) -> KeyValues:
     return tuple(values)
 
 
-def _described(keys: Sequence[str], row: KeyValues) -> str:
+def _text_of_row(keys: Sequence[str], row: KeyValues) -> str:
     """Describe a row by the values of its keys. Without keys, the text is empty."""
     texts = [key_value_text(key, value) for key, value in zip(keys, row, strict=True)]
     return ", ".join(filter(None, texts))
@@ -387,7 +388,7 @@ def _has_same_settings_on_every_scene(
     return all(scene_settings == first_settings for scene_settings in other_settings)
 
 
-def _averaged_in_words(
+def _text_of_average(
     rows: Collection[Sequence[int]], averaged_keys: Sequence[str], values_by_key: ValuesByKey
 ) -> str:
     """Describe the average, as in ``mean over 2 scenes (sawtooth, venus)``.
@@ -404,7 +405,7 @@ def _averaged_in_words(
     phrases = []
     for key in averaged_keys:
         values_of_rows = [_distinct_values(values_by_key[key], indices) for indices in rows]
-        counts = [len(values) for values in values_of_rows] or [1]
+        counts = [len(distinct_values) for distinct_values in values_of_rows] or [1]
         if max(counts) == 1:
             # In each row, all results have the same value of this key.
             continue

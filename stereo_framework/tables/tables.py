@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.package_files import PACKAGE
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.null_value import NULL
@@ -246,7 +247,7 @@ def _usual_statistics(results: ResultSet, statistics: Mapping[str, Any]) -> list
 def _is_of_plugin(statistic: str) -> bool:
     """Return whether the metric of a plug-in computes a statistic."""
     metric = metric_of(statistic)
-    return metric is not None and METRICS.origin(metric.name) != METRICS.PACKAGE
+    return metric is not None and METRICS.origin(metric.name) != PACKAGE
 
 
 def density(statistics: Mapping[str, float]) -> float | None:
