@@ -21,7 +21,11 @@ from typing import Any
 
 from stereo_framework.cli._shared import as_typed
 from stereo_framework.kernels.compiling import reporting_compilation_to
-from stereo_framework.kernels.progress import reporting_iterations_to, reporting_steps_to
+from stereo_framework.kernels.progress import (
+    duration_text,
+    reporting_iterations_to,
+    reporting_steps_to,
+)
 
 COMPILING = (
     "compiling the method: this takes up to half a minute, or some minutes on a busy machine; "
@@ -53,7 +57,7 @@ class _Loop:
         if not self.done:
             return ""
         seconds_per_round = (time.monotonic() - self.start) / self.done
-        return f"about {_duration(seconds_per_round * (self.total - self.done))} left"
+        return f"about {duration_text(seconds_per_round * (self.total - self.done))} left"
 
 
 @dataclass(frozen=True)
@@ -202,7 +206,7 @@ class Progress:
             thing = self.things[:-1]
             speed_text = f"{1 / speed:.3g} s a {thing}"
         seconds_left = (self.total - self.count) / speed
-        return f"{speed_text}, about {_duration(seconds_left)} left"
+        return f"{speed_text}, about {duration_text(seconds_left)} left"
 
     @property
     def doing(self) -> str:
@@ -301,7 +305,7 @@ class Progress:
         while not self._ended.wait(EVERY_SECONDS):
             work = _joined([self.doing, self.left])
             if self.total == 1 and work and self._start is not None:
-                _print_line(f"{work}, {_duration(self._seconds())} so far")
+                _print_line(f"{work}, {duration_text(self._seconds())} so far")
             elif self.total > 1 and self.count < self.total:
                 _print_line(self._line_of_several_results(work))
 
@@ -346,15 +350,6 @@ def _print_in_handler(line: str) -> None:
 def _joined(parts: list[str]) -> str:
     """Join the texts that are not empty by commas."""
     return ", ".join([part for part in parts if part])
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours, rounded for reading."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _clock(seconds: float) -> str:

@@ -35,12 +35,16 @@ class CallReport:
     warning : str
         Warning about the pair, for the user. A report with a warning has no other
         fields. Remarks that need no action begin with `core.errors.NOTE`.
+    processor_seconds : float or None
+        Processor time in seconds, for example of an external program. This value
+        replaces the processor time measured by the pipeline. None means unknown.
     """
 
     seconds: float | None = None
     memory: float | None = None
     messages: str = ""
     warning: str = ""
+    processor_seconds: float | None = None
 
 
 _RESULTS: ContextVar[dict[Hashable, Any] | None] = ContextVar("results", default=None)

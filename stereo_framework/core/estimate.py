@@ -55,6 +55,12 @@ class Estimate:
         Peak memory of external programs, in MiB, or None if unknown.
     messages : str
         Output of external programs.
+    processor_seconds : float or None
+        Processor time of all stages in `seconds` together, in seconds. The time of
+        kernels is the sum over their threads. Compiling and loading kernels is not
+        included. The time of other threads and processes that a stage starts, such as
+        the threads of OpenCV, is not included either. None if the processor time of a
+        stage is unknown.
     """
 
     disparity: Disparity
@@ -71,6 +77,7 @@ class Estimate:
     confidence: Mapping[str, ConfidenceMap] = field(default_factory=dict)
     memory: float | None = None
     messages: str = ""
+    processor_seconds: float | None = None
 
     def __repr__(self) -> str:
         rows, columns = self.disparity.shape

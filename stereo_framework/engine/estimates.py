@@ -37,6 +37,8 @@ def estimate_of(
     seconds: dict[str, float],
     reports: Sequence[CallReport],
     intensity_warning: str,
+    *,
+    processor_seconds: float | None = None,
 ) -> Estimate:
     """Create the estimate of a stereo method from the data after its last step.
 
@@ -49,10 +51,16 @@ def estimate_of(
         Warnings, messages and memory that the stages have reported.
     intensity_warning : str
         Warning about the intensities of the images, or an empty text.
+    processor_seconds : float or None
+        Processor time of all stages together in seconds, or None if it is unknown.
     """
     reported_warnings = [report.warning for report in reports if report.warning]
     if view.estimate is not None:
-        return _estimate_of_scheme(view.estimate, seconds, reported_warnings, intensity_warning)
+        return _estimate_of_scheme(
+            replace(view.estimate, seconds=seconds, processor_seconds=processor_seconds),
+            reported_warnings,
+            intensity_warning,
+        )
 
     labeling = view.labeling
     levels = None if labeling is None else labeling.levels
@@ -76,22 +84,19 @@ def estimate_of(
         confidence=_of_estimates(view.confidence, disparity, view.status),
         memory=max(memories, default=None),
         messages="\n".join(messages),
+        processor_seconds=processor_seconds,
     )
 
 
 def _estimate_of_scheme(
-    estimate: Estimate,
-    seconds: dict[str, float],
-    reported_warnings: Sequence[str],
-    intensity_warning: str,
+    estimate: Estimate, reported_warnings: Sequence[str], intensity_warning: str
 ) -> Estimate:
-    """Add run times and warnings to the estimate of a scheme, such as tiling."""
+    """Replace the warnings in the estimate of a scheme, such as tiling."""
     doubts = warnings(estimate.levels, estimate.disparity, estimate.search, intensity_warning)
     passed_on = [line for line in estimate.warnings if line.startswith(_PASSED_ON)]
     confidence = _of_estimates(estimate.confidence, estimate.disparity, estimate.status)
     return replace(
         estimate,
-        seconds=seconds,
         warnings=(*doubts, *passed_on, *reported_warnings),
         confidence=confidence,
     )

@@ -116,6 +116,7 @@ def plain_report(stage: Stage, report: CallReport) -> CallReport:
             memory=_finite_or_none(report.memory),
             messages=_text(report.messages),
             warning=one_line(_text(report.warning)),
+            processor_seconds=_finite_or_none(report.processor_seconds),
         )
     except ValueError as error:
         location = source_location(stage.function)

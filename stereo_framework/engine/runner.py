@@ -66,7 +66,7 @@ from stereo_framework.engine.return_checks import check_returned, wrong_return
 from stereo_framework.engine.returned_numbers import call_stage
 from stereo_framework.engine.returns import view_after, view_with_raw_volume
 from stereo_framework.engine.strips import Strips, strip_rows
-from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.compiling import processor_time, working_time
 from stereo_framework.kernels.progress import announce_step, counted
 
 if TYPE_CHECKING:
@@ -170,9 +170,10 @@ class PipelineRunner:
         plans = tuple(pipeline.plan for pipeline in pipelines)
         self.plans = shared_plans(plans, self.sides, keep_volume)
         self.views: dict[State, View | Exception] = {}
-        # The runner records the run time of each step in seconds. The runner also
-        # records warnings and messages that a stage reports.
+        # The runner records the run time and the processor time of each step in
+        # seconds. The runner also records warnings and messages that a stage reports.
         self.seconds: dict[State, float] = {}
+        self.processor_seconds: dict[State, float] = {}
         self.reports: dict[State, CallReport] = {}
         self.estimates_of_schemes: dict[Hashable, Estimate] = {}
 
@@ -337,7 +338,8 @@ class PipelineRunner:
             # starts from the beginning.
             if isinstance(shorter_view, View):
                 view = replace(view, volumes=replace(view.volumes, partial=shorter_view.volume))
-                self.seconds[state] = self.seconds.get(shorter_state, 0.0)
+                for times in (self.seconds, self.processor_seconds):
+                    times[state] = times.get(shorter_state, 0.0)
 
         if not state.last_step.reads_other:
             return view, None
@@ -399,7 +401,7 @@ class PipelineRunner:
 
     @contextlib.contextmanager
     def _recorded(self, state: State) -> Iterator[None]:
-        """Show the name of the running step, and record its run time and warnings.
+        """Show the name of the running step, and record its times and warnings.
 
         Raises
         ------
@@ -412,6 +414,7 @@ class PipelineRunner:
         if is_stopped():
             raise Stopped
         announce_step(f"{self.announced_scene}{step.short_name}")
+        processor_start = processor_time()
         start = working_time()
         try:
             with storing_results(self.cache), collecting_reports() as reports:
@@ -422,9 +425,13 @@ class PipelineRunner:
             message = f"{step.name}: out of memory ({error})"
             raise StereoFrameworkError(message) from error
         finally:
-            # The run times are added up, because a step may run on several strips. A
-            # step may also continue an earlier run with fewer iterations.
-            self.seconds[state] = self.seconds.get(state, 0.0) + working_time() - start
+            # The times are added up, because a step may run on several strips. A step
+            # may also continue an earlier run with fewer iterations.
+            seconds = working_time() - start
+            processor_seconds = processor_time() - processor_start
+            self.seconds[state] = self.seconds.get(state, 0.0) + seconds
+            earlier_processor_seconds = self.processor_seconds.get(state, 0.0)
+            self.processor_seconds[state] = earlier_processor_seconds + processor_seconds
 
     # --- running one step -------------------------------------------------------------
 
@@ -592,7 +599,32 @@ class PipelineRunner:
             if seconds_of_step is not None:
                 address, _ = pipeline.planned_steps[len(state.steps) - 1]
                 seconds[address] = seconds.get(address, 0.0) + seconds_of_step
-        return estimate_of(view, seconds, reports, self.intensity_warning)
+        return estimate_of(
+            view,
+            seconds,
+            reports,
+            self.intensity_warning,
+            processor_seconds=self._processor_seconds_of(states),
+        )
+
+    def _processor_seconds_of(self, states: Sequence[State]) -> float | None:
+        """Return the processor time of the last steps of states, or None if unknown.
+
+        The time is the sum over all steps that have a run time, in seconds. It is
+        unknown if a stage has reported its run time without its processor time.
+        """
+        times: list[float] = []
+        for state in states:
+            if self._seconds_of(state) is None:
+                continue
+            report = self.reports.get(state)
+            seconds = self.processor_seconds.get(state)
+            if report is not None and not report.warning:
+                seconds = report.processor_seconds
+            if seconds is None:
+                return None
+            times.append(seconds)
+        return sum(times) if times else None
 
     def _seconds_of(self, state: State) -> float | None:
         """Return the run time of the last step in seconds, or None if unknown.

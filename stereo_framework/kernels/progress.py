@@ -112,3 +112,18 @@ def counted(count: int, unit: str) -> Iterator[int]:
             yield i
     finally:
         callback(count, count, unit)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration in whole seconds, minutes or hours, rounded for reading.
+
+    Examples
+    --------
+    >>> duration_text(12.4), duration_text(200), duration_text(9000)
+    ('12 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
 
+from stereo_framework.kernels.compiling import counted_for_this_thread
 from stereo_framework.kernels.cores import available_cores
 from stereo_framework.kernels.progress import temporarily_set
 
@@ -176,12 +177,13 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
         return
 
     bounds = [rows * i // parts for i in range(parts + 1)]
+    counted_kernel = counted_for_this_thread(kernel)
     futures = []
     for start, stop in itertools.pairwise(bounds[1:]):
         # Worker threads use the settings of the calling thread, such as the clock of
         # `working_time`.
         context = contextvars.copy_context()
-        futures.append(pool.submit(context.run, kernel, start, stop))
+        futures.append(pool.submit(context.run, counted_kernel, start, stop))
     try:
         kernel(bounds[0], bounds[1])
     finally:

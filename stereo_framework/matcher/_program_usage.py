@@ -1,4 +1,7 @@
-"""Run a program and write its exit status, its seconds and its peak memory in KiB to a report: ``_measured.py REPORT PROGRAM WORDS...``
+"""Run a program and report the resources that it uses.
+
+The command line is ``_program_usage.py REPORT PROGRAM WORDS...``. The file REPORT gets
+the exit status, the seconds, the peak memory in KiB and the processor seconds.
 
 This is a process of its own because the system also counts the memory that a process used before it became another program; in a process as small
 as this one, that is next to nothing.
@@ -26,6 +29,10 @@ if __name__ == "__main__":
         _, status, usage = found
         # macOS reports bytes.
         memory = usage.ru_maxrss // (1024 if sys.platform == "darwin" else 1)
-        text = f"ended {os.waitstatus_to_exitcode(status)} {time.perf_counter() - start} {memory}"
+        seconds = time.perf_counter() - start
+        # This time includes the processes for which the program has waited.
+        processor_seconds = usage.ru_utime + usage.ru_stime
+        exit_status = os.waitstatus_to_exitcode(status)
+        text = f"ended {exit_status} {seconds} {memory} {processor_seconds}"
     with open(report, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,9 +1,11 @@
-"""Record the computer and the versions of packages that compute a result."""
+"""Describe the time, the computer and the package versions of a computation."""
 
 import contextlib
 import functools
 import platform
 import sys
+import time
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from stereo_framework.kernels.cores import available_cores
@@ -22,12 +24,16 @@ _PACKAGES = (
 
 @functools.cache
 def environment() -> dict[str, str]:
-    """Return a description of this machine, and the versions of Python and packages."""
-    machine = f"{platform.system()} {platform.machine()}, {available_cores()} cores"
+    """Return a description of this machine, and the versions of Python and packages.
+
+    The value of ``cores`` is the number of cores that this process may use, as text.
+    """
     return {
         "python": sys.version.split()[0],
-        "machine": machine,
+        "system": f"{platform.system()} {platform.machine()}",
         "host": platform.node(),
+        "processor": processor_name(),
+        "cores": str(available_cores()),
         **versions(),
     }
 
@@ -39,3 +45,45 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             installed[name] = version(name)
     return installed
+
+
+def versions_text(environment: Mapping[str, str]) -> str:
+    """Return all versions in an environment as one text.
+
+    Examples
+    --------
+    >>> versions_text({"python": "3.11.7", "host": "node7", "numpy": "2.4.6"})
+    'python 3.11.7, numpy 2.4.6'
+    """
+    names = ("python", *_PACKAGES)
+    return ", ".join(f"{name} {environment[name]}" for name in names if name in environment)
+
+
+def processor_name() -> str:
+    """Return the model name of the processor, or an empty text if it is unknown."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def current_time() -> str:
+    """Return the present time in UTC as ISO 8601 text, such as 2026-11-30T17:24:00Z."""
+    return utc_text(time.time())
+
+
+def utc_text(timestamp: float) -> str:
+    """Return a time in UTC as ISO 8601 text.
+
+    Parameters
+    ----------
+    timestamp : float
+        Seconds since 1970, as `time.time` returns them.
+
+    Examples
+    --------
+    >>> utc_text(0.0)
+    '1970-01-01T00:00:00Z'
+    """
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(timestamp))

@@ -14,7 +14,7 @@ from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.evaluation.sanity import Remedies
 from stereo_framework.io import PathLike, encoding_fault
 from stereo_framework.io.scene_maps import read_encoded
-from stereo_framework.sweep.environment import environment
+from stereo_framework.sweep.environment import current_time, environment
 from stereo_framework.sweep.identity import content_digest, result_key, run_id, scene_digest
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
@@ -130,6 +130,7 @@ def measure_map(
         },
         protocol_text=str(used_protocol),
         environment=environment(),
+        time=current_time(),
         _disparity=disparity,
     )
 

@@ -18,6 +18,7 @@ from stereo_framework.core.scene import Disparity
 from stereo_framework.core.traces import Point, as_trace
 from stereo_framework.datasets import scene_fits
 from stereo_framework.script.setting import NO_EFFECT
+from stereo_framework.sweep.environment import versions_text
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.value_text import method_text
 
@@ -51,6 +52,20 @@ CONFIDENCE = "_confidence_"
 
 FIELD_NAMES = ("scene", "method", "protocol", "protocol_text")
 """Fields of a result that `Result.value` returns and that every result has."""
+
+PROVENANCE = (
+    "processor_seconds",
+    "time",
+    "host",
+    "processor",
+    "cores",
+    "threads",
+    "versions",
+)
+"""Names of the values that describe how, when and where a result was computed."""
+
+_MAX_DIGITS_OF_CORES = 9
+"""Maximum number of digits of the number of cores in an environment."""
 
 
 def confidence_file(map_file: Path, measure: str) -> Path:
@@ -132,6 +147,20 @@ def changed_maps_warning(paths: Sequence[Path]) -> str:
     return f"{first}{others}: {event}; the stored statistics belong to other disparities"
 
 
+def provenance_of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the part of `Result.provenance` that follows from the environment."""
+    cores = environment.get("cores", "")
+    # The conversion of a text with thousands of digits, which only a damaged store
+    # contains, would raise an exception.
+    has_cores = cores.isdecimal() and len(cores) <= _MAX_DIGITS_OF_CORES
+    return {
+        "host": environment.get("host") or None,
+        "processor": environment.get("processor") or None,
+        "cores": int(cores) if has_cores else None,
+        "versions": versions_text(environment) or None,
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """Statistics of one run of a method on a scene, computed according to a protocol.
@@ -177,8 +206,25 @@ class Result:
         Path of the file with the stored disparity map.
     environment : mapping of str to str
         Description of the machine, and the versions of the packages that computed the
-        run. The value of ``messages`` is the text that external programs printed. The
-        value of ``trace`` is the trace of the optimizer as JSON text.
+        run. The values of ``host``, ``system``, ``processor`` and ``cores`` describe
+        the machine. The value of ``cores`` is the number of cores that the process was
+        allowed to use. The value of ``messages`` is the text that external programs
+        printed. The value of ``trace`` is the trace of the optimizer as JSON text.
+    time : str
+        Time at which the run was computed, in UTC and ISO 8601, such as
+        ``2026-11-30T17:24:00Z``. For an external disparity map, the time is that of the
+        evaluation. The text is empty if the time is unknown.
+    threads : int or None
+        Number of threads with which the kernels computed the disparity map. In a sweep
+        with several workers, the number is 1. None means unknown.
+    processor_seconds : float or None
+        Processor time of all stages together, in seconds, without the evaluation. The
+        time of kernels is the sum over their threads. The time includes the external
+        programs of the stage ``command``. As in `seconds`, the compilation of kernels
+        is not included, and each run contains the time of shared stages and of earlier
+        iterations. The time of other threads and processes that a stage starts is not
+        included either. Examples are the threads of OpenCV and of neural networks, and
+        threads that a Python function starts. None means unknown.
     """
 
     id: str
@@ -197,6 +243,9 @@ class Result:
     map: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     traceback: str = ""
+    time: str = ""
+    threads: int | None = None
+    processor_seconds: float | None = None
     _disparity: Disparity | None = None
     _confidence: Mapping[str, Disparity] = field(default_factory=dict)
 
@@ -223,6 +272,8 @@ class Result:
             - ``seconds`` for the time of all stages, or ``seconds.STAGE`` for the time
               of a single stage
             - ``seconds.evaluation`` for the time of the evaluation
+            - ``processor_seconds``, ``time``, ``host``, ``processor``, ``cores``,
+              ``threads`` or ``versions``, as in `provenance`
 
         Returns
         -------
@@ -243,6 +294,9 @@ class Result:
             return MISSING if seconds is None else seconds
         if name.startswith("seconds."):
             return self.seconds.get(name.removeprefix("seconds."), MISSING)
+        if name in PROVENANCE:
+            value = self.provenance[name]
+            return MISSING if value is None else value
         if name in self.axes:
             return self.axis_value(name)
         if name in self.parameters:
@@ -257,6 +311,20 @@ class Result:
         """
         value = self.axes.get(name, MISSING)
         return MISSING if value == NO_EFFECT else value
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """How, when and where the result was computed, by the names of `PROVENANCE`.
+
+        The processor time is in seconds. The number of cores is the number of cores
+        that the process was allowed to use. The value of ``versions`` is a text such as
+        ``python 3.11.7, numpy 2.4.6``. None means that a value is unknown.
+        """
+        values = provenance_of_environment(self.environment)
+        values["processor_seconds"] = self.processor_seconds
+        values["time"] = self.time or None
+        values["threads"] = self.threads
+        return {name: values[name] for name in PROVENANCE}
 
     @property
     def setting_name(self) -> str:
@@ -391,6 +459,7 @@ class Result:
             "energy": self.energy,
             "matching_seconds": self.matching_seconds,
             "seconds": self.seconds,
+            **self.provenance,
             "warnings": list(self.warnings),
             "error": self.error,
         }

@@ -16,9 +16,9 @@ from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import Remedies, reading_errors_of_map
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.threads import threads
+from stereo_framework.kernels.threads import thread_count, threads
 from stereo_framework.sweep.batches import Batch
-from stereo_framework.sweep.environment import environment
+from stereo_framework.sweep.environment import current_time, environment
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.sweep.result import (
     EVALUATION,
@@ -65,6 +65,12 @@ class _MatchOutput:
     environment : mapping of str to str
         Versions of packages, description of the machine, messages of external programs,
         and trace of the optimizer.
+    time : str
+        Time at which the disparity map was computed.
+    threads : int or None
+        Number of threads of the kernels, or None if it is unknown.
+    processor_seconds : float or None
+        Processor time of all stages together, or None if it is unknown.
     map : Path or None
         File of the disparity map, or None if the disparity map is not stored yet.
     keeps_arrays : bool
@@ -78,6 +84,9 @@ class _MatchOutput:
     warnings: tuple[str, ...]
     statistics: Mapping[str, float]
     environment: Mapping[str, str]
+    time: str
+    threads: int | None
+    processor_seconds: float | None
     map: Path | None = None
     keeps_arrays: bool = False
 
@@ -104,9 +113,12 @@ def run_tasks(batch: Batch, *, keep_maps: bool) -> Iterator[TaskResults]:
         A task and its results. A task has one result for each protocol.
     """
     pipelines = [task.setting.pipeline for task in batch]
+    # All tasks of a batch use the same number of threads. This number is determined
+    # only once, because each call takes some microseconds.
+    kernel_threads = thread_count()
     for i, match in PipelineRunner(pipelines, batch[0].scene, batch[0].search):
         task = batch[i]
-        yield task, _results_or_error(task, _evaluate_match, match, keep_maps)
+        yield task, _results_or_error(task, _evaluate_match, match, kernel_threads, keep_maps)
 
 
 def results_of_batch(batch: Batch, *, keep_maps: bool) -> list[list[Result]]:
@@ -152,6 +164,7 @@ def failed(task: Task, error: str, trace: str = "") -> list[Result]:
             task,
             protocol,
             environment=environment(),
+            time=current_time(),
             error=short(error),
             traceback=trace,
         )
@@ -181,8 +194,22 @@ def _results_or_error(
         return failed(task, describe_stage_error(error), trace)
 
 
-def _evaluate_match(task: Task, match: Estimate | Exception, keep_maps: bool) -> list[Result]:
-    """Return the results of a computed match, or raise its exception if it failed."""
+def _evaluate_match(
+    task: Task, match: Estimate | Exception, kernel_threads: int, keep_maps: bool
+) -> list[Result]:
+    """Return the results of a computed match, or raise its exception if it failed.
+
+    Parameters
+    ----------
+    task : Task
+        Task whose results are needed.
+    match : Estimate or Exception
+        Estimate of the method of the task, or the exception that a stage has raised.
+    kernel_threads : int
+        Number of threads with which the kernels have computed the match.
+    keep_maps : bool
+        Whether the results contain the disparity map and the confidence maps.
+    """
     if isinstance(match, Exception):
         raise match
     output = _MatchOutput(
@@ -193,6 +220,9 @@ def _evaluate_match(task: Task, match: Estimate | Exception, keep_maps: bool) ->
         warnings=match.warnings,
         statistics=_statistics_of_matcher(match),
         environment=environment() | _texts_of_matcher(match),
+        time=current_time(),
+        threads=kernel_threads,
+        processor_seconds=match.processor_seconds,
         keeps_arrays=keep_maps,
     )
     return _evaluate(task, output)
@@ -228,6 +258,9 @@ def _evaluate_stored_map(task: Task, stored: Result) -> list[Result]:
         warnings=stored.warnings,
         statistics={name: statistics[name] for name in _MATCHER_STATISTICS if name in statistics},
         environment=stored.environment,
+        time=stored.time,
+        threads=stored.threads,
+        processor_seconds=stored.processor_seconds,
         map=stored.map,
     )
     return _evaluate(task, output)
@@ -262,6 +295,9 @@ def _evaluate(task: Task, output: _MatchOutput) -> list[Result]:
             statistics={**statistics, **output.statistics},
             energy=output.energy,
             seconds=seconds,
+            time=output.time,
+            threads=output.threads,
+            processor_seconds=output.processor_seconds,
             warnings=tuple(dict.fromkeys(warnings)),
             map=output.map,
             _disparity=output.disparity if output.keeps_arrays else None,

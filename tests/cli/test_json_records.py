@@ -22,6 +22,13 @@ RESULT = [
     "energy",
     "matching_seconds",
     "seconds",
+    "processor_seconds",
+    "time",
+    "host",
+    "processor",
+    "cores",
+    "threads",
+    "versions",
     "warnings",
     "error",
 ]

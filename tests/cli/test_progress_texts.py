@@ -9,6 +9,7 @@ from cli_parts import call
 
 from stereo_framework.cli import _progress
 from stereo_framework.cli._progress import Progress, continuable
+from stereo_framework.kernels.progress import duration_text
 
 
 class Clock:
@@ -81,7 +82,7 @@ def test_the_clock_starts_with_the_first_computation(clock):
     ],
 )
 def test_times_from_100_seconds_are_minutes_and_from_100_minutes_hours(seconds, text):
-    assert _progress._duration(seconds) == text
+    assert duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,8 @@ def method_reporting(registry):
         CallReport(memory=[1]),
         CallReport(messages=5),
         CallReport(warning=5),
+        CallReport(processor_seconds="1"),
+        CallReport(processor_seconds=NAN),
     ],
 )
 def test_each_field_of_the_report_of_a_call_is_checked(report, method_reporting):

@@ -20,6 +20,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
 from stereo_framework.matcher import command, maps, onnx, python
 from stereo_framework.refinement import left_right_check
+from stereo_framework.scheme import coarse
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 
@@ -284,6 +285,23 @@ def test_time_memory_and_messages_of_a_program():
     assert 64 <= match.memory < 100
     assert 0.3 <= match.seconds["matcher"] < 10
     assert match.messages == "said so"
+
+
+@posix
+def test_processor_time_of_a_program_and_of_what_it_waits_for():
+    spin = f"{sys.executable} -S -c 'import time\nwhile time.process_time() < 0.3: pass'"
+    # The shell waits for two programs, and then for half a second without any work.
+    run = f"{spin} & {spin}; wait; sleep 0.5; {PFM}"
+    with collecting_reports() as reports:
+        command(LEFT, RIGHT, SEARCH, command_line=run, shell=True)
+    [report] = reports
+    assert 0.6 <= report.processor_seconds < 0.6 + 0.4
+    program = step(command, command_line=run, shell=True)
+    scene = textured(rows=4, columns=6)
+    assert 0.6 <= Pipeline([program])(scene).processor_seconds < 0.6 + 0.4
+    # A scheme counts the programs of its method.
+    method = Pipeline([program, step(coarse, reduction=1)])
+    assert 0.6 <= method(scene).processor_seconds < 0.6 + 0.5
 
 
 @posix
