@@ -206,7 +206,7 @@ def _report_stored_results(report: Callable[[], None]) -> None:
 
     def replacement(self: Database, sql: str, values: Any = ()) -> Any:
         rows = execute(self, sql, values)
-        if sql.startswith("INSERT INTO results") and "details" in sql:
+        if sql.startswith("INSERT INTO results") and "statistics" in sql:
             report()
         return rows
 

@@ -644,8 +644,8 @@ def print_results(
     """Print a table of results for each protocol, then warnings and errors.
 
     A table over several scenes ends with the averages that the protocol prescribes. The
-    columns, the best values and the averages are those of all results, also if only the
-    first rows are printed.
+    columns, the best values and the averages are computed from all results, also if only
+    the first rows are printed. The averages are then those of the printed settings.
 
     Parameters
     ----------
@@ -654,7 +654,7 @@ def print_results(
     columns : sequence of str
         Columns of the tables. Default: the usual statistics.
     most : int, optional
-        Maximum number of results, and of averages, in a table. Default: all.
+        Maximum number of results in a table. Default: all.
     whole : str
         Option or command that prints all rows.
     sort : sequence of str
@@ -666,19 +666,39 @@ def print_results(
         The printed results.
     """
     from stereo_framework.sweep.result_set import ResultSet
-    from stereo_framework.tables.averages import average_rows
     from stereo_framework.tables.results import sorted_results
 
-    averages = sorted_results(average_rows(results), sort)
-    averages_of_protocol = averages.by("protocol_text")
     printed = ResultSet()
-    for protocol, results_of_protocol in results.by("protocol_text").items():
-        averages_below = averages_of_protocol.get(protocol, ResultSet())
-        printed += _print_protocol_table(
-            results_of_protocol, averages_below, columns, most=most, whole=whole
+    all_averages = ResultSet()
+    for results_of_protocol in results.by("protocol_text").values():
+        first_results = results_of_protocol[: most or None]
+        averages = _averages(results_of_protocol, first_results)
+        averages = sorted_results(averages, sort)
+        _print_protocol_table(
+            results_of_protocol, averages, columns, shown_count=len(first_results), whole=whole
         )
-    _print_problems(printed + averages)
+        printed += first_results
+        all_averages += averages
+    _print_problems(printed + all_averages)
     return printed
+
+
+def _averages(results: ResultSet, printed: ResultSet) -> ResultSet:
+    """Return the averages of the printed settings, which include all of their results.
+
+    Parameters
+    ----------
+    results : ResultSet
+        All results of one protocol.
+    printed : ResultSet
+        The results that are printed.
+    """
+    from stereo_framework.tables.averages import average_rows
+
+    if len(printed) == len(results):
+        return average_rows(printed)
+    scenes = list(dict.fromkeys(results.column("scene")))
+    return average_rows(results.with_settings_of(printed), scenes=scenes)
 
 
 def _print_protocol_table(
@@ -686,25 +706,21 @@ def _print_protocol_table(
     averages: ResultSet,
     columns: Sequence[str],
     *,
-    most: int | None,
+    shown_count: int,
     whole: str,
-) -> ResultSet:
-    """Print the results of one protocol and their averages, and return the printed results."""
+) -> None:
+    """Print the first results of one protocol, and averages below them."""
     from stereo_framework.tables.tables import listing
 
-    result_rows = range(len(results))[: most or None]
-    average_rows = range(len(averages))[: most or None]
-    first_average = len(results)
-    rows = [*result_rows, *(first_average + i for i in average_rows)]
-    table = listing(results + averages, columns).rows_of(rows)
+    count = len(results)
+    rows = [*range(shown_count), *range(count, count + len(averages))]
+    table = listing(results, columns, averages).rows_of(rows)
     print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
     [protocol] = table.notes
     say(protocol_summary(protocol, table.header))
-    say_cut(len(result_rows), len(results), "rows", whole)
-    say_cut(len(average_rows), len(averages), "averages", whole)
-    if averages and len(result_rows) < len(results):
-        say(f"the averages are those of all {len(results)} results, not only of the shown rows")
-    return results[: len(result_rows)]
+    say_cut(shown_count, count, "rows", whole)
+    if averages and shown_count < count:
+        say("the averages are those of the shown settings, over all of their results")
 
 
 def _print_problems(results: ResultSet) -> None:

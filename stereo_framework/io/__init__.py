@@ -8,7 +8,7 @@ from stereo_framework.io.calibration import (
     write_opencv_calibration,
 )
 from stereo_framework.io.disparity import read_disparity, write_disparity
-from stereo_framework.io.file_lock import has_locks, locked
+from stereo_framework.io.file_lock import has_locks, is_locked, locked
 from stereo_framework.io.file_names import encoding_fault, file_stem, name_fault
 from stereo_framework.io.files import PathLike, check_file, read_bytes
 from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
@@ -38,6 +38,7 @@ __all__ = [
     "file_stem",
     "geo_tags",
     "has_locks",
+    "is_locked",
     "is_replaceable",
     "kitti_cameras",
     "locked",

@@ -73,6 +73,35 @@ def _lock_message(path: PathLike, error: OSError) -> str:
     )
 
 
+def is_locked(path: PathLike) -> bool | None:
+    """Return whether a process holds the lock of `locked` on a file.
+
+    Parameters
+    ----------
+    path : path-like
+        Path of the file. A missing file is not locked.
+
+    Returns
+    -------
+    bool or None
+        None means that it is not known, because the file cannot be opened or because
+        its file system has no locks.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        _try_lock_of_others(descriptor)
+    except OSError as error:
+        return True if error.errno in _LOCKED_BY_ANOTHER else None
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def has_locks(path: PathLike) -> bool:
     """Return whether the file system supports the file locks of SQLite.
 
@@ -107,6 +136,11 @@ if sys.platform == "win32":
     def _try_shared_lock(descriptor: int) -> None:
         """Do nothing, because all Windows file systems support locks."""
 
+    def _try_lock_of_others(descriptor: int) -> None:
+        """Lock and unlock a file, or raise OSError if another process has locked it."""
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
     def _lock(descriptor: int) -> None:
         """Lock an open file, or raise OSError if the file is already locked."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -126,6 +160,11 @@ else:
         """Lock and unlock a file that is open for reading, or raise OSError."""
         fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
+
+    def _try_lock_of_others(descriptor: int) -> None:
+        """Lock and unlock a file, or raise OSError if another process has locked it."""
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _lock(descriptor: int) -> None:
         """Lock an open file, or raise OSError if the file is already locked."""

@@ -7,14 +7,14 @@ contains a view, or pages that refer to each other in a circle, a query may neve
 
 Therefore this module makes three checks. First, the files next to a database must be
 plain files, and its journal must not name another file. Second, the database must
-contain exactly the one table of a results store. Third, SQLite stops a query that takes
-far more steps than a file of this size needs.
+contain exactly the two tables of a results store. Third, SQLite stops a query that
+takes far more steps than a file of this size needs.
 """
 
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +26,46 @@ from stereo_framework.sweep.store_errors import writing_error
 LOCK = "writer.lock"
 """Name of the file that a process locks while it writes to a results folder."""
 
-VERSION = 4
+VERSION = 5
 """Version of the format of a results store, stored in the file as ``user_version``."""
 
-TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
-"""SQL statement that creates the one table of a results store.
+TEXTS_TABLE = "CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT)"
+"""SQL statement that creates the table of texts that many results share.
 
-The column `key` contains a `identity.result_key`, which identifies a result. The column
-`place` is the position of the result in the list of results that the last command
-planned. The place is null if only an earlier command planned the result. The place is
--1 if another program computed the disparity map of the result. The column `row` is null
-until the result is computed. The column `details` contains values that are rarely read.
+The texts are JSON lists of names, JSON objects with environments, and descriptions of
+protocols. The table `results` contains the numbers of the texts.
+"""
+
+RESULTS_TABLE = (
+    "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, "
+    "scene TEXT, method TEXT, setting TEXT, protocol TEXT, protocol_text INTEGER, "
+    "error TEXT, time TEXT, energy REAL, matching_seconds REAL, "
+    "processor_seconds REAL, threads INTEGER, "
+    "statistic_names INTEGER, statistics TEXT, axis_names INTEGER, axes TEXT, "
+    "parameter_names INTEGER, parameters TEXT, stage_names INTEGER, seconds TEXT, "
+    "environment INTEGER, row TEXT, script TEXT)"
+)
+"""SQL statement that creates the table of results.
+
+The column `key` contains a value of `identity.result_key`, which identifies a result.
+The column `place` is the position of the result in the list of results that the last
+command planned. The place is null if only an earlier command planned the result. The
+place is -1 if another program computed the disparity map of the result.
+
+All other columns are null until the result is computed. The column `setting` is a
+digest of the method, its axes and its parameters. The columns `statistics`, `axes`,
+`parameters` and `seconds` contain JSON lists of values. The column before each of them
+is the number of the text with the names of these values. The columns `protocol_text`
+and `environment` are numbers of texts, too. The column `row` is a JSON object with the
+other fields of a result, and `script` is the resolved script of the run.
 """
 
 _SCHEMA = [
-    ("table", "results", "results", TABLE),
+    ("table", "texts", "texts", TEXTS_TABLE),
+    ("table", "results", "results", RESULTS_TABLE),
     ("index", "sqlite_autoindex_results_1", "results", None),
 ]
-"""The only two objects in a results store: its table and the index of the table."""
+"""All objects in a results store: its two tables, and the index of the second table."""
 
 _COMPANIONS = ("-journal", "-wal", "-shm")
 """Endings of the names of the files that SQLite keeps next to a database."""
@@ -61,7 +83,7 @@ _FREE_STEPS = 20_000_000
 """Number of steps of SQLite's virtual machine that every query may take."""
 
 _FREE_BYTES = 2**20
-"""Number of characters that a query may return in addition to one for each byte."""
+"""Number of characters that a query may return beyond the size of the file."""
 
 _STEPS_PER_BYTE = 4
 """Number of steps that a query may take for each byte of its file.
@@ -70,7 +92,7 @@ A query on an undamaged file needs about one step for each byte.
 """
 
 _STEPS_PER_CHECK = 1_000_000
-"""Number of steps of a query after which `_is_endless` checks the query again."""
+"""Number of steps of a query between two calls of `_is_endless`."""
 
 
 class Database:
@@ -108,21 +130,59 @@ class Database:
         sqlite3.Error
             SQLite cannot run the statement.
         """
+        return list(self.rows(sql, values))
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Run an SQL statement and yield its rows, without holding all rows in memory.
+
+        Raises
+        ------
+        DataError, sqlite3.Error
+            The errors of `execute`.
+        """
         self._steps = 0
         characters = 0
-        rows = []
+        allowed_characters = _FREE_BYTES
         try:
             for row in self._connection.execute(sql, values):
-                characters += sum(len(value) for value in row if isinstance(value, str))
-                # An undamaged file has at least one byte for each character.
-                if characters > _FREE_BYTES and characters > self._size_of_files():
-                    raise self._endless_error()
-                rows.append(row)
+                for value in row:
+                    if value.__class__ is str:
+                        characters += len(value)
+                if characters > allowed_characters:
+                    # An undamaged file has at least one byte for each character.
+                    allowed_characters = self._size_of_files()
+                    if characters > allowed_characters:
+                        raise self._endless_error()
+                yield row
         except sqlite3.OperationalError as error:
             if self._steps > _FREE_STEPS:
                 raise self._endless_error() from error
             raise
-        return rows
+
+    def keep_snapshot(self) -> None:
+        """Let all later statements read the present content of the file.
+
+        While a sweep writes to the file, each statement would otherwise see the latest
+        results, so that two columns of a table could have different lengths. The
+        snapshot ends when the connection is closed.
+        """
+        [[journal_mode]] = self.execute("PRAGMA journal_mode")
+        if journal_mode == "wal" and not self._connection.in_transaction:
+            self.execute("BEGIN")
+
+    def define_function(self, name: str, function: Callable[..., Any], arguments: int) -> None:
+        """Define a Python function that SQL statements can call.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function in SQL.
+        function : callable
+            Function that always returns the same value for the same arguments.
+        arguments : int
+            Number of the arguments.
+        """
+        self._connection.create_function(name, arguments, function, deterministic=True)
 
     def execute_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         """Run an SQL statement once for each sequence of values.
@@ -193,11 +253,11 @@ class Database:
         Raises
         ------
         DataError
-            The database does not define exactly the one table of a results store, or
-            the results store has another version.
+            The database does not define exactly the tables of a results store, or the
+            results store has another version.
         """
         schema = self.execute(
-            "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 3"
+            "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 4"
         )
         if not schema:
             return False
@@ -208,16 +268,17 @@ class Database:
         if schema != _SCHEMA or version != VERSION:
             message = (
                 f"{self._name}: is not a results store of this program, because it does not define "
-                f"exactly the one table of version {VERSION}; choose another folder"
+                f"exactly the tables of version {VERSION}; choose another folder"
             )
             raise DataError(message)
         return True
 
-    def create_table(self) -> None:
-        """Create the table of a results store in an empty file."""
+    def create_tables(self) -> None:
+        """Create the tables of a results store in an empty file."""
         with self._connection:
             self.execute("BEGIN")
-            self.execute(TABLE)
+            self.execute(TEXTS_TABLE)
+            self.execute(RESULTS_TABLE)
             self.execute(f"PRAGMA user_version = {VERSION}")
 
     def close(self) -> None:
@@ -289,7 +350,7 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
     with contextlib.closing(sqlite3.connect(path, timeout=_LOCK_TIMEOUT)) as connection:
         database = Database(path, name, connection)
         if not database.check_schema():
-            database.create_table()
+            database.create_tables()
             database.check_schema()
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")

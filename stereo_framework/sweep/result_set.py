@@ -6,28 +6,26 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError, close_names, few, nearest, one_line
+from stereo_framework.core.errors import ParameterError, few, nearest, one_line
 from stereo_framework.script.setting import NO_EFFECT
+from stereo_framework.sweep.conditions import AnyCondition, Condition
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.null_value import NULL
-from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.value_text import cell_text, counted, key_value_text
+from stereo_framework.sweep.result import PROVENANCE, Result
+from stereo_framework.sweep.value_text import counted, key_value_text
 
 if TYPE_CHECKING:
     import pandas
 
-_NAMES_OF_ALL_RESULTS = ("scene", "method", "protocol", "energy", "seconds")
+_NAMES_OF_ALL_RESULTS = ("scene", "method", "protocol", "energy", "seconds", *PROVENANCE)
 """Names that `ResultSet.check_name` always accepts."""
 
 _MAX_PROTOCOLS_IN_MESSAGE = 5
-
-_MAX_VALUES_IN_MESSAGE = 20
 
 
 class ResultSet(Sequence[Result]):
@@ -90,11 +88,11 @@ class ResultSet(Sequence[Result]):
 
     def __add__(self, other: Iterable[Result]) -> ResultSet:
         """Return the results of this result set, followed by other results."""
-        return ResultSet((*self._results, *other))
+        return ResultSet((*self, *other))
 
     def __radd__(self, other: Iterable[Result]) -> ResultSet:
         """Return other results, followed by the results of this result set."""
-        return ResultSet((*other, *self._results))
+        return ResultSet((*other, *self))
 
     def __repr__(self) -> str:
         methods = {result.method for result in self}
@@ -137,6 +135,9 @@ class ResultSet(Sequence[Result]):
                 return values
         return [result.value(name) for result in self]
 
+    def read_columns(self, names: Iterable[str]) -> None:
+        """Do nothing, because only the results in an open store read columns ahead."""
+
     def where(self, /, **values: Any) -> ResultSet:
         """Select the results that have the given values.
 
@@ -160,13 +161,41 @@ class ResultSet(Sequence[Result]):
             No result has a value under one of the names, or no result has an allowed
             value.
         """
-        selected = self
+        conditions: list[Condition] = []
         for name, value in values.items():
             is_list = isinstance(value, Sequence) and not isinstance(value, str)
-            condition = Condition(name, value if is_list else [value])
-            condition.refuse_unused(self)
-            selected = ResultSet(result for result in selected if condition.holds(result))
-        return selected
+            conditions.append(Condition(name, value if is_list else [value]))
+        return self.meeting(conditions)
+
+    def meeting(self, conditions: Iterable[AnyCondition]) -> ResultSet:
+        """Select the results that meet all conditions.
+
+        Raises
+        ------
+        ParameterError
+            No result has a value under the name of a condition, or no result has a
+            value that a condition names. Each condition is checked on all results.
+        """
+        selected = self._results
+        for condition in conditions:
+            self.check_condition(condition)
+            selected = tuple(result for result in selected if condition.holds(result))
+        return ResultSet(selected)
+
+    def check_condition(self, condition: AnyCondition) -> None:
+        """Refuse a condition that is probably a mistake.
+
+        Raises
+        ------
+        ParameterError
+            No result has a value under the name of the condition, or no result has a
+            value that the condition names.
+        """
+        self.check_name(condition.name)
+        if isinstance(condition, Condition) and self:
+            values = [result.value(condition.name) for result in self]
+            if not any(map(condition.includes, values)):
+                condition.refuse_unused(values)
 
     def by(self, *names: str) -> dict[tuple[Any, ...], ResultSet]:
         """Group the results by their values under some names.
@@ -190,6 +219,10 @@ class ResultSet(Sequence[Result]):
             groups.setdefault(key, []).append(result)
         return {key: ResultSet(results) for key, results in groups.items()}
 
+    def sorted_by(self, keys: Sequence[str]) -> ResultSet | None:
+        """Return None, because only the results in an open store are sorted there."""
+        return None
+
     def varying(self) -> list[str]:
         """Return the names that distinguish results of one protocol.
 
@@ -199,16 +232,15 @@ class ResultSet(Sequence[Result]):
             The names ``scene`` and ``method``, the names of all axes, and the addresses
             of other parameters that have several values in the results of one method.
         """
-        first_values: dict[tuple[str, str], Any] = {}
+        first_values: dict[str, dict[str, Any]] = {}
         varying: dict[str, None] = {}
-        for result in self:
-            for name, value in result.parameters.items():
-                if name in varying:
-                    continue
-                first = first_values.setdefault((result.method, name), value)
+        for method, values in self._parameters_of_methods():
+            first_values_of_method = first_values.setdefault(method, {})
+            for name, value in values.items():
+                first = first_values_of_method.setdefault(name, value)
                 # In Python, 1, 1.0 and True are equal. The types are compared, too,
                 # because results of 1 and of True must not be averaged.
-                if type(first) is not type(value) or first != value:
+                if first is not value and (type(first) is not type(value) or first != value):
                     varying[name] = None
         axes = self.axis_names()
         parameters = [name for name in varying if not _follows_from_axes(name, axes)]
@@ -232,9 +264,53 @@ class ResultSet(Sequence[Result]):
         short_name_of = dict(zip(result_of_setting, short_names, strict=True))
         return [short_name_of[name] for name in full_names]
 
+    def _parameters_of_methods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the method and the parameters of each result."""
+        for result in self:
+            yield result.method, result.parameters
+
+    def repeated_setting(self) -> tuple[str, str] | None:
+        """Return scene and method of a setting that occurs twice on the same scene.
+
+        Returns
+        -------
+        (str, str) or None
+            The scene and the method. None means that no setting occurs twice.
+        """
+        seen_settings = set()
+        for result in self:
+            axes = repr(sorted(result.axes.items()))
+            parameters = repr(sorted(result.parameters.items()))
+            setting = (result.scene, result.method, axes, parameters)
+            if setting in seen_settings:
+                return result.scene, result.method
+            seen_settings.add(setting)
+        return None
+
+    def failed_indices(self) -> list[int]:
+        """Return the indices of the results that have an error."""
+        return [i for i, result in enumerate(self) if result.error]
+
+    def axis_column(self, name: str) -> list[Any]:
+        """Return the value of `Result.axis_value` for each result."""
+        return [result.axis_value(name) for result in self]
+
+    def with_settings_of(self, results: Iterable[Result]) -> ResultSet:
+        """Select the results with the method and axes of one of some other results."""
+        settings = {result.setting_name for result in results}
+        return ResultSet(result for result in self if result.setting_name in settings)
+
     def axis_names(self) -> list[str]:
         """Return the names of all axes, in the order of the first occurrence."""
         return _distinct_keys(result.axes for result in self)
+
+    def parameter_names(self) -> list[str]:
+        """Return the addresses of all parameters, in the order of first occurrence."""
+        return _distinct_keys(result.parameters for result in self)
+
+    def stage_names(self) -> list[str]:
+        """Return the names of all stages that have a run time."""
+        return _distinct_keys(result.seconds for result in self)
 
     def statistic_names(self) -> list[str]:
         """Return the names of all statistics, in the order of the first occurrence."""
@@ -249,23 +325,22 @@ class ResultSet(Sequence[Result]):
         ParameterError
             The results have several protocols, so their statistics cannot be compared.
         """
-        texts = {result.protocol_text: None for result in self if result.protocol_text}
-        names = {result.protocol: None for result in self if result.protocol}
-        # Results that were read from a table of scores have no text of a protocol. The
-        # table may contain the name of a protocol.
-        if len(texts) > 1 or len(names) > 1:
-            raise ParameterError(_message_of_several_protocols(list(names)))
-        return next(iter(texts), "")
+        return single_protocol((result.protocol_text, result.protocol) for result in self)
 
     @property
     def frame(self) -> pandas.DataFrame:
         """The results as a pandas DataFrame with one row for each result.
 
         The columns are id, scene, method, protocol, the addresses of all parameters,
-        the names of all statistics, energy, seconds and error. If a result has no value
-        for a column, the cell is missing. If a parameter was set to null, its cell has
-        the text "none". Comparisons such as ``<= 20`` do not select rows with this
-        text. If a column contains numbers and any other text, all numbers become texts.
+        the names of all statistics, energy, seconds, processor_seconds, time, host,
+        processor, cores, threads, versions and error. `Result.value` describes the
+        columns from processor_seconds to versions. If a statistic has the name of one
+        of these columns, only the statistic has a column.
+
+        If a result has no value for a column, the cell is missing. If a parameter was
+        set to null, its cell has the text "none". Comparisons such as ``<= 20`` do not
+        select rows with this text. If a column contains numbers and any other text, all
+        numbers become texts.
         """
         # The import of pandas takes half a second, and most commands do not need it.
         import pandas
@@ -281,17 +356,20 @@ class ResultSet(Sequence[Result]):
         contains `MISSING` if the method does not have the parameter, if an axis has no
         effect on the setting, or if a statistic is NaN or was not computed.
         """
-        parameters = list(dict.fromkeys(name for result in self for name in result.parameters))
+        parameters = self.parameter_names()
         statistics = self.statistic_names()
+        provenance = [name for name in PROVENANCE if name not in statistics]
         rows: list[list[Any]] = []
         for result in self:
             row: list[Any] = [result.id, result.scene, result.method, result.protocol]
             row += _parameter_cells(result, parameters)
             row += [_number_cell(result.statistics.get(name)) for name in statistics]
-            row += [result.value("energy"), result.value("seconds"), result.error or MISSING]
+            row += [result.value("energy"), result.value("seconds")]
+            row += _provenance_cells(result, provenance)
+            row.append(result.error or MISSING)
             rows.append(row)
         first_columns = ["id", "scene", "method", "protocol"]
-        last_columns = ["energy", "seconds", "error"]
+        last_columns = ["energy", "seconds", *provenance, "error"]
         return [*first_columns, *parameters, *statistics, *last_columns], rows
 
     def check_name(self, name: str, role: str = "") -> None:
@@ -311,109 +389,20 @@ class ResultSet(Sequence[Result]):
         ParameterError
             No result has a parameter, an axis, a statistic or a stage of this name.
         """
-        if not self or name in _NAMES_OF_ALL_RESULTS:
+        if name in _NAMES_OF_ALL_RESULTS or self.has_value(name) or not self:
             return
-        # This test is fast, because usually one of the first results has a value.
-        if any(result.value(name) is not MISSING for result in self):
-            return
-        allowed = set(_NAMES_OF_ALL_RESULTS)
-        for result in self:
-            allowed.update(result.parameters, result.axes, result.statistics)
-            allowed.update(f"seconds.{stage}" for stage in result.seconds)
+        allowed = {*_NAMES_OF_ALL_RESULTS, *self.parameter_names(), *self.axis_names()}
+        allowed.update(self.statistic_names())
+        allowed.update(f"seconds.{stage}" for stage in self.stage_names())
         # The name `optimizer` stands for the parameter `optimizer.use`.
         allowed |= {allowed_name.removesuffix(".use") for allowed_name in allowed}
         if name not in allowed:
             raise ParameterError(f"{role}{name!r}: no result has it; {nearest(name, allowed)}")
 
-
-@dataclass(frozen=True)
-class Condition:
-    """Condition that a result meets if it has one of several values under a name.
-
-    Parameters
-    ----------
-    name : str
-        Name that `Result.value` accepts.
-    values : sequence
-        Allowed values under the name.
-    text : str, optional
-        Text in which the user wrote the allowed values. If tables show the value of a
-        result as this text, the result also meets the condition.
-    """
-
-    name: str
-    values: Sequence[Any]
-    text: str | None = None
-
-    def holds(self, result: Result) -> bool:
-        """Return whether a result meets the condition."""
-        value = self._value(result)
-        if value is MISSING:
-            return False
-        if self.text is not None and self.text in _texts_of(value):
-            return True
-        if self.name == "scene" and any(value.endswith(f"/{scene}") for scene in self.values):
-            return True
-        return any(_is_same_value(value, allowed) for allowed in self.values)
-
-    def refuse_unused(self, results: ResultSet) -> None:
-        """Raise an error if no result meets the condition, which is probably a mistake.
-
-        Raises
-        ------
-        ParameterError
-            No result has a value under the name, or no result has an allowed value.
-        """
-        results.check_name(self.name)
-        if not results or any(map(self.holds, results)):
-            return
-        text_of_user = self.text
-        if text_of_user is None:
-            text_of_user = ", ".join(map(cell_text, self.values))
-        texts = list(dict.fromkeys(self._texts_of_values(results)))
-        last_parts = [text.rpartition("/")[2] for text in texts]
-        close = close_names(text_of_user, [*texts, *last_parts])
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        listed = ", ".join(texts[:_MAX_VALUES_IN_MESSAGE])
-        if len(texts) > _MAX_VALUES_IN_MESSAGE:
-            listed += ", ..."
-        raise ParameterError(
-            f"{self.name}: no result has {text_of_user!r}; there are: {listed}{hint}"
-        )
-
-    def _texts_of_values(self, results: ResultSet) -> Iterator[str]:
-        """Yield the value of each result as a text, and skip results without value."""
-        for result in results:
-            value = self._value(result)
-            if value is not MISSING:
-                yield "null" if value is None else cell_text(value)
-
-    def _value(self, result: Result) -> Any:
-        """Return the value of a result that the condition compares."""
-        value = result.value(self.name)
-        if value is MISSING and self.name in ("energy", "seconds"):
-            # If a result has no energy or no seconds, the option --json prints null.
-            # Therefore users can select such results with the value null.
-            return None
-        # If a table of scores has no column for scenes, the names of the scenes of its
-        # results are empty. An empty name counts as a missing value.
-        return MISSING if value == "" else value
-
-
-def _texts_of(value: Any) -> set[str]:
-    """Return all texts that a user may write in a condition for a value."""
-    if value is None:
-        return {"null", "none"}
-    return {cell_text(value), str(value)}
-
-
-def _is_same_value(value: Any, other: Any) -> bool:
-    """Return whether a user who writes one value also means the other value.
-
-    In Python, 1, 1.0 and True are equal. A user who writes 1 may mean 1.0, but does not
-    mean True.
-    """
-    return value == other and isinstance(value, bool) == isinstance(other, bool)
+    def has_value(self, name: str) -> bool:
+        """Return whether a result has a value under a name."""
+        # This test is fast, because usually one of the first results has a value.
+        return any(result.value(name) is not MISSING for result in self)
 
 
 def hashable(value: Any) -> Any:
@@ -470,6 +459,33 @@ def _short_setting_names(results: Sequence[Result]) -> list[str] | None:
     return short_names
 
 
+def single_protocol(protocols: Iterable[tuple[str, str]]) -> str:
+    """Return the text of the only protocol of some results, as `ResultSet.protocol`.
+
+    Parameters
+    ----------
+    protocols : iterable of (str, str)
+        Text and name of the protocol of each result. Both may be empty.
+
+    Raises
+    ------
+    ParameterError
+        There are several protocols.
+    """
+    texts: dict[str, None] = {}
+    names: dict[str, None] = {}
+    for text, name in protocols:
+        texts[text] = None
+        names[name] = None
+    # Results that were read from a table of scores have no text of a protocol. The
+    # table may contain the name of a protocol.
+    texts.pop("", None)
+    names.pop("", None)
+    if len(texts) > 1 or len(names) > 1:
+        raise ParameterError(_message_of_several_protocols(list(names)))
+    return next(iter(texts), "")
+
+
 def _message_of_several_protocols(names: Sequence[str]) -> str:
     """Return the error message for results that have several protocols.
 
@@ -506,6 +522,13 @@ def _parameter_cells(result: Result, names: Iterable[str]) -> list[Any]:
             value = MISSING
         cells.append(NULL if value is None else value)
     return cells
+
+
+def _provenance_cells(result: Result, names: Iterable[str]) -> list[Any]:
+    """Return the cells with some values of `PROVENANCE` for `ResultSet.tidy`."""
+    provenance = result.provenance
+    values = [provenance[name] for name in names]
+    return [MISSING if value is None else value for value in values]
 
 
 def _number_cell(number: float | None) -> Any:

@@ -1,33 +1,28 @@
 """Store the results of a sweep in an output folder.
 
-The SQLite file `results.sqlite` contains the results in one table. Only the process
-that runs the sweep writes to the file, and uses one transaction for each result. The
-subfolder `maps` contains the disparity maps.
+The SQLite file `results.sqlite` contains the results. Only the process that runs the
+sweep writes to the file, and uses one transaction for each result. The subfolder `maps`
+contains the disparity maps.
 """
 
-import collections
 import contextlib
-import functools
-import json
+import os
 import sqlite3
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from pathlib import Path, PurePosixPath
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_type_hints
+from typing import Any, NamedTuple, Self
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, with_config
-from pydantic_core import from_json
-
-# In versions before Python 3.12, pydantic does not accept `typing.TypedDict`.
-from typing_extensions import TypedDict
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, short, warn
 from stereo_framework.evaluation.user_metrics import describe_metrics, remember_metrics
 from stereo_framework.io import (
     file_stem,
+    is_locked,
     locked,
     output_folder,
     read_bytes,
@@ -46,18 +41,21 @@ from stereo_framework.sweep.database import (
     opened_to_read,
     opened_to_write,
 )
+from stereo_framework.sweep.environment import utc_text
+from stereo_framework.sweep.folder_sources import write_scripts
 from stereo_framework.sweep.identity import result_key
+from stereo_framework.sweep.origin import add_record
 from stereo_framework.sweep.result import Result, confidence_file
 from stereo_framework.sweep.result_set import ResultSet
+from stereo_framework.sweep.rows import RowConverter, StoredRow, Texts
+from stereo_framework.sweep.run_progress import RunProgress
 from stereo_framework.sweep.store_errors import (
-    Event,
-    event_of,
     lost_lock_error,
     opening_to_read_error,
     opening_to_write_error,
-    reading_error,
     second_writer_error,
 )
+from stereo_framework.sweep.stored_results import COLUMNS, Query, ResultTable, StoredResults
 
 FILE = "results.sqlite"
 """Name of the SQLite file in an output folder."""
@@ -65,11 +63,19 @@ FILE = "results.sqlite"
 _METRICS_FILE = "metrics.json"
 """Name of the file that describes the metrics of plug-ins, such as their units."""
 
+_RESULT_COLUMNS = StoredRow._fields
+"""Columns of the table `results` that contain a result."""
+
 _ADD = (
-    "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
-    " SET row = excluded.row, details = excluded.details, place = ifnull(excluded.place, place)"
+    f"INSERT INTO results (key, place, {COLUMNS})"
+    f" VALUES (?, ?{', ?' * len(_RESULT_COLUMNS)}) ON CONFLICT (key) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in _RESULT_COLUMNS)
+    + ", place = ifnull(excluded.place, place)"
 )
-"""SQL statement that writes a result without a change of its place in the plan."""
+"""SQL statement that writes a result.
+
+The statement keeps the place of the result in the plan, unless it is given a place.
+"""
 
 _SET_PLACE = (
     "INSERT INTO results (key, place) VALUES (?, ?)"
@@ -77,30 +83,20 @@ _SET_PLACE = (
 )
 """SQL statement that stores the place of a key in the plan."""
 
-_DETAILS = ("parameters", "script")
-"""Fields of a result that the column `details` contains.
+_LOCK_TEST_SECONDS = 0.1
+"""Waiting time before the second attempt to lock a folder, in seconds."""
 
-The text of the column is parsed when one of the fields is first read.
-"""
 
-_ROW_FIELDS = tuple(
-    field.name
-    for field in fields(Result)
-    if field.name not in (*_DETAILS, "traceback") and not field.name.startswith("_")
-)
-"""Fields of a result that the column `row` contains."""
+class StoredEntry(NamedTuple):
+    """A result with its key and its place in the plan.
 
-_TYPES_OF_RESULT = get_type_hints(Result)
-_ROW_TYPES = {name: _TYPES_OF_RESULT[name] for name in _ROW_FIELDS}
-_ROW_CLASS: Any = TypedDict("_Row", _ROW_TYPES)  # type: ignore
-_ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(_ROW_CLASS))
-"""Reader of the column `row`, which contains most fields of a result as JSON text."""
+    The place is None if only an earlier command has planned the result, and -1 if
+    another program has computed its disparity map.
+    """
 
-_MISSING = (
-    "results are still missing; if the run is not going on, it was stopped early: "
-    "run the same command again"
-)
-"""End of the message that begins with the number of missing results."""
+    key: str
+    place: int | None
+    result: Result
 
 
 class Store:
@@ -146,6 +142,9 @@ class Store:
             except (OSError, sqlite3.Error) as error:
                 raise opening_error(self._name, error) from error
             undo.pop_all()
+        self._texts = Texts(self._db, self._name)
+        self._converter = RowConverter(self._texts, self.folder, self._name)
+        self._table = ResultTable(self._db, self._texts, self._converter, self._name)
         if problem := remember_metrics(self.folder / _METRICS_FILE):
             warn([problem])
 
@@ -168,10 +167,7 @@ class Store:
         """Lock the folder, and open its store for writing."""
         self._stack.enter_context(output_folder(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            self._stack.enter_context(locked(self.folder / LOCK))
-        except BlockingIOError:
-            raise second_writer_error(folder, LOCK) from None
+        self._lock(folder)
         self._lock_identity = file_identity(self.folder / LOCK)
         remove_partial_files(self.folder)
         # Only the process that holds the lock writes maps. An incomplete map was
@@ -180,6 +176,21 @@ class Store:
         # removed only after some time.
         remove_partial_files(self.folder / MAPS, min_age=0)
         return self._stack.enter_context(opened_to_write(self.folder / FILE, self._name))
+
+    def _lock(self, folder: Path) -> None:
+        """Lock the folder, and set the time of its lock to the present time."""
+        path = self.folder / LOCK
+        try:
+            self._stack.enter_context(locked(path))
+        except BlockingIOError:
+            # Another command may test the lock at this moment, to report whether a run
+            # is going on. Such a test takes less than a millisecond.
+            time.sleep(_LOCK_TEST_SECONDS)
+            try:
+                self._stack.enter_context(locked(path))
+            except BlockingIOError:
+                raise second_writer_error(folder, LOCK) from None
+        os.utime(path)
 
     def _open_to_read(self, folder: Path) -> Database:
         """Open the store for reading, and refuse a folder without results."""
@@ -195,10 +206,11 @@ class Store:
     # --- writing ----------------------------------------------------------------------
 
     def describe(self, scripts: Sequence[Script], metrics: Iterable[str]) -> None:
-        """Write the resolved scripts and descriptions of the metrics to the folder.
+        """Write the resolved scripts, their sources and descriptions of the metrics.
 
         Because of these files, commands can show the results even if the scripts and
-        the plug-ins with the metrics are missing.
+        the plug-ins with the metrics are missing. The scripts can be run again if the
+        folder is moved.
 
         Parameters
         ----------
@@ -213,9 +225,13 @@ class Store:
             A file cannot be written, or the folder contains a file of the user with the
             same name.
         """
-        for script in scripts:
-            text = yaml.safe_dump(script.resolved, sort_keys=False)
-            write_bytes(self.folder / f"{script.name}{RESOLVED}", text.encode())
+        written = write_scripts(self.folder, scripts)
+        record = {
+            "scripts": list(written.names),
+            "is_search": not all(script.settings for script in scripts),
+            "left_out": list(written.left_out),
+        }
+        add_record(self.folder, record, written.files)
         if description := describe_metrics(dict.fromkeys(metrics)):
             write_bytes(self.folder / _METRICS_FILE, description.encode())
 
@@ -273,14 +289,14 @@ class Store:
         DataError
             The store was removed, moved or replaced after this program opened it.
         """
-        row = {name: getattr(result, name) for name in _ROW_FIELDS}
-        row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
-        details = {name: getattr(result, name) for name in _DETAILS}
         place = -1 if is_external else None
-        with self._db.transaction("a result"):
-            row_text = json.dumps(row, default=_json_value)
-            details_text = json.dumps(details, default=_json_value)
-            self._db.execute(_ADD, (key, place, row_text, details_text))
+        try:
+            with self._db.transaction("a result"):
+                self._db.execute(_ADD, (key, place, *self._converter.to_row(result)))
+        except BaseException:
+            # The transaction may have contained new texts, which are not in the store.
+            self._texts.forget()
+            raise
 
     def with_map(self, results: Sequence[Result]) -> list[Result]:
         """Write the disparity map of a run, and return its results without the arrays.
@@ -345,62 +361,81 @@ class Store:
             Whether to return all results in the store, including the results of earlier
             plans, in the order in which the results were first planned.
         """
-        condition = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
-        if every:
-            condition = "row IS NOT NULL ORDER BY rowid"
-        return ResultSet(self._results(condition))
+        return ResultSet(self.query(every=every))
 
-    def lacking(self) -> str:
-        """Return a message about missing results of the plan, or an empty text."""
-        [[count]] = self._read("count(*)", "row IS NULL")
-        return f"{count} {_MISSING}" if count else ""
+    def query(self, *, every: bool = False) -> StoredResults:
+        """Return the same results as `results`, which are read when they are used.
 
-    def _read(self, columns: str, condition: str, *values: Any) -> list[Any]:
-        """Return some columns of all rows that fulfil an SQL condition."""
-        with _damaged_file_errors(self._name):
-            return self._db.execute(f"SELECT {columns} FROM results WHERE {condition}", values)
-
-    def _results(self, condition: str, *values: Any) -> list[Result]:
-        """Return the results in all rows that fulfil an SQL condition."""
-        rows = self._read("row, details", condition, *values)
-        return [self._result(row, details) for row, details in rows]
-
-    def _result(self, row: Any, details: Any) -> Result:
-        """Convert a row of the table to a result.
+        The store must stay open while the result set is used. While another program
+        writes to the store, the result set shows the results at the time of this call.
+        A store with 100,000 results is filtered and sorted in a second.
 
         Parameters
         ----------
-        row, details
-            Values of the columns `row` and `details`. In a damaged store, the values
-            may have any type.
+        every : bool
+            The parameter of `results`.
         """
-        with _damaged_file_errors(self._name):
-            values = _ROW.validate_json(row)
-            for value in values["axes"].values():
-                if type(value) is int:
-                    # The conversion raises an OverflowError if an integer in a damaged
-                    # store has thousands of digits.
-                    float(value)
-            map_file = values["map"]
-            if map_file is not None:
-                map_file = self.folder / _inside_folder(map_file)
-            return Result(
-                id=values["id"],
-                scene=values["scene"],
-                method=values["method"],
-                parameters=_StoredMapping(details, "parameters", self._name),
-                axes=values["axes"],
-                protocol=values["protocol"],
-                statistics=values["statistics"],
-                energy=values["energy"],
-                seconds=values["seconds"],
-                warnings=values["warnings"],
-                error=values["error"],
-                script=_StoredMapping(details, "script", self._name),
-                protocol_text=values["protocol_text"],
-                map=map_file,
-                environment=values["environment"],
-            )
+        if self._lock_identity is None:
+            self._db.keep_snapshot()
+        if every:
+            query = Query("row IS NOT NULL", order="rowid")
+        else:
+            condition = "row IS NOT NULL AND place IS NOT NULL"
+            query = Query(condition, order="place < 0, place, rowid")
+        return StoredResults(self._table, query)
+
+    def planned_keys(self) -> list[str]:
+        """Return the keys of the plan in order, also those without a result."""
+        rows = self._table.rows("SELECT key FROM results WHERE place >= 0 ORDER BY place")
+        return [key for [key] in rows]
+
+    def entries(self) -> Iterator[StoredEntry]:
+        """Yield all results with their keys and their places in the plan.
+
+        The results of the plan come first, in order. The results of external maps
+        follow, and then the results of earlier plans.
+        """
+        order = "place IS NULL, place < 0, place, rowid"
+        statement = f"SELECT key, place, {COLUMNS} FROM results WHERE row IS NOT NULL"
+        for key, place, *columns in self._table.rows(f"{statement} ORDER BY {order}"):
+            yield StoredEntry(key, place, self._converter.to_result(StoredRow(*columns)))
+
+    def lacking(self) -> str:
+        """Return a message about missing results of the plan, or an empty text.
+
+        While a command computes the results, the message gives the number of results
+        that are done, and the time that the rest takes.
+        """
+        return self.progress().text()
+
+    def progress(self) -> RunProgress:
+        """Return how many results are done, and whether a command computes others."""
+        [[planned, done]] = self._read("count(*), count(row)", "place >= 0")
+        lock = self.folder / LOCK
+        if planned == done:
+            return RunProgress(planned, done)
+        try:
+            # A command that writes to the folder sets the time of its lock file when it
+            # begins.
+            start = lock.stat().st_mtime
+        except OSError:
+            return RunProgress(planned, done)
+        [[new]] = self._read("count(*)", "place >= 0 AND time >= ?", utc_text(start))
+        return RunProgress(
+            planned=planned,
+            done=done,
+            is_running=is_locked(lock),
+            new=new,
+            seconds=max(0.0, time.time() - start),
+        )
+
+    def _read(self, columns: str, condition: str, *values: Any) -> list[Any]:
+        """Return some columns of all rows that fulfil an SQL condition."""
+        return list(self._table.rows(f"SELECT {columns} FROM results WHERE {condition}", values))
+
+    def _results(self, condition: str, *values: Any) -> list[Result]:
+        """Return the results in all rows that fulfil an SQL condition."""
+        return list(StoredResults(self._table, Query(condition, values)))
 
 
 def _run_of_key(key: Any) -> str:
@@ -441,103 +476,3 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
         others = f" ({len(problems) - 1} more scripts cannot be read)" if len(problems) > 1 else ""
         warn([one_line(f"{problems[0]}{others}")])
     return scripts
-
-
-class _StoredMapping(collections.UserDict[str, Any]):
-    """Mapping in the column `details`, which is parsed when an item is first read.
-
-    Parameters
-    ----------
-    text
-        Value of the column `details`. In a damaged store, the value may have any type.
-    field : str
-        Name of the field of a result that contains the mapping.
-    store : str
-        Name of the SQLite file in messages.
-    """
-
-    def __init__(self, text: Any, field: str, store: str):
-        self._text = text
-        self._field = field
-        self._store = store
-
-    @functools.cached_property
-    def data(self) -> dict[str, Any]:  # type: ignore[override]
-        """The stored mapping, which is parsed from its JSON text at the first call."""
-        with _damaged_file_errors(self._store):
-            # The function `from_json` refuses deeply nested values. The JSON reader of
-            # Python would accept values that other parts of the program cannot print.
-            mapping = dict(from_json(self._text)[self._field])
-            if len(mapping) > limits.ENTRIES:
-                message = (
-                    f"{self._field}: has {len(mapping)} entries; at most {limits.ENTRIES} are read"
-                )
-                raise ValueError(message)
-            return mapping
-
-    def items(self) -> ItemsView[str, Any]:
-        """Return the items of the mapping, faster than the method of UserDict."""
-        return self.data.items()
-
-
-def _inside_folder(path: Path) -> PurePosixPath:
-    """Return a path, or raise an error if the path leads out of the results folder.
-
-    Raises
-    ------
-    ValueError
-        The path is absolute or contains "..".
-    """
-    relative_path = PurePosixPath(path.as_posix())
-    if relative_path.is_absolute() or ".." in relative_path.parts:
-        raise ValueError(f"map: {str(relative_path)[:40]!r} is no file of the folder")
-    return relative_path
-
-
-_DAMAGE = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
-"""Exceptions that may be raised when this module reads values of a damaged store."""
-
-
-@contextlib.contextmanager
-def _damaged_file_errors(name: str) -> Iterator[None]:
-    """Convert exceptions in a ``with`` block to errors that name the results store.
-
-    Parameters
-    ----------
-    name : str
-        Name of the SQLite file in messages.
-
-    Raises
-    ------
-    DataError
-        The SQLite file is damaged or cannot be read.
-    """
-    try:
-        yield
-    except sqlite3.Error as error:
-        if event_of(error) in (Event.NO_DATABASE, Event.OTHER):
-            raise _damage_error(name, error) from error
-        raise reading_error(name, error) from error
-    except _DAMAGE as error:
-        raise _damage_error(name, error) from error
-
-
-def _damage_error(name: str, error: Exception) -> DataError:
-    """Return the error that reports a results store with damaged values."""
-    reason = " ".join(str(error).split())[:200]
-    message = f"{name}: may be damaged: {reason}; choose another folder, or delete it and run again"
-    return DataError(message)
-
-
-def _json_value(value: Any) -> Any:
-    """Convert a value to a type that JSON can represent.
-
-    Such conversions are needed because plug-ins may return NumPy numbers, and because
-    the value of a parameter may have any type.
-    """
-    if isinstance(value, Mapping):
-        return dict(value)
-    try:
-        return value.item()
-    except (AttributeError, ValueError):
-        return str(value)

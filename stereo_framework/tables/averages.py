@@ -13,7 +13,12 @@ from typing import Any
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.protocols import PRESETS, average, is_counted, with_metrics
+from stereo_framework.evaluation.protocols import (
+    PRESETS,
+    average_unchecked,
+    is_counted,
+    with_metrics,
+)
 from stereo_framework.io import PathLike
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.result_set import ResultSet
@@ -21,7 +26,9 @@ from stereo_framework.tables.grouping import group_items
 from stereo_framework.tables.words import short_names
 
 
-def average_rows(results: ResultSet, data: PathLike | None = None) -> ResultSet:
+def average_rows(
+    results: ResultSet, data: PathLike | None = None, scenes: Sequence[str] | None = None
+) -> ResultSet:
     """Average the results of each setting over scenes, as the protocol prescribes.
 
     Parameters
@@ -31,6 +38,9 @@ def average_rows(results: ResultSet, data: PathLike | None = None) -> ResultSet:
     data : path-like, optional
         Folder of the data sets. The weights of scenes are read from this folder if the
         protocol uses weights.
+    scenes : sequence of str, optional
+        All scenes of the protocol, if the results belong to only some settings. The
+        default is the scenes of the results of a protocol.
 
     Returns
     -------
@@ -43,13 +53,16 @@ def average_rows(results: ResultSet, data: PathLike | None = None) -> ResultSet:
     """
     rows: list[Result] = []
     for results_of_protocol in results.by("protocol_text").values():
-        rows += _average_rows_of_protocol(results_of_protocol, data)
+        rows += _average_rows_of_protocol(results_of_protocol, data, scenes)
     return ResultSet(rows)
 
 
-def _average_rows_of_protocol(results: ResultSet, data: PathLike | None) -> Iterator[Result]:
+def _average_rows_of_protocol(
+    results: ResultSet, data: PathLike | None, scenes: Sequence[str] | None
+) -> Iterator[Result]:
     """Yield the average of each setting, for results of one protocol."""
-    scenes = list(dict.fromkeys(result.scene for result in results))
+    if scenes is None:
+        scenes = list(dict.fromkeys(results.column("scene")))
     protocol = protocol_of(results) if len(scenes) > 1 else None
     if protocol is None:
         return
@@ -105,7 +118,7 @@ def _average_row(
         counted[0],
         id="",
         scene=title,
-        statistics=average(statistics, protocol, scene_weights),
+        statistics=average_unchecked(statistics, protocol, scene_weights),
         warnings=_warnings_about_scenes(counted, scenes),
         energy=_mean_energy(counted),
         seconds={},

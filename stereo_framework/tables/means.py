@@ -150,9 +150,11 @@ def means(
     averaged_keys = [key for key in varying_keys if key not in row_keys]
 
     used_keys = dict.fromkeys((*row_keys, *averaged_keys, "scene"))
+    results.read_columns([*used_keys, *statistics])
     values_by_key = _values_by_key(results, used_keys)
     rows = _indices_by_row(values_by_key, row_keys, len(results))
 
+    failed_indices = set(results.failed_indices())
     cells: dict[KeyValues, Mean] = {}
     missing = _MissingMeans()
     notes: list[str] = []
@@ -162,7 +164,7 @@ def means(
         for row, indices, mean in _means_of_rows(rows, numbers, averaged_keys, values_by_key):
             cells[_cell_key(keys, row, statistic)] = mean
             if not mean.complete:
-                has_error = _has_error(results, indices)
+                has_error = not failed_indices.isdisjoint(indices)
                 missing.add(statistic, _text_of_row(row_keys, row), mean, has_error=has_error)
     averaged = _text_of_average(rows.values(), averaged_keys, values_by_key)
     return Means(cells, averaged, (*notes, *missing.notes()))
@@ -280,10 +282,6 @@ def _values_by_key(results: ResultSet, names: Iterable[str]) -> ValuesByKey:
     return values_by_key
 
 
-def _has_error(results: ResultSet, indices: Iterable[int]) -> bool:
-    return any(results[i].error for i in indices)
-
-
 def _numbers_by_index(results: ResultSet, statistic: str) -> NumberByIndex:
     """Return the numbers of a statistic. Values that are no numbers are left out."""
     column = results.column(statistic)
@@ -357,18 +355,14 @@ def _notes_on_scenes(
 
 def _refuse_repeated_settings(results: ResultSet) -> None:
     """Refuse results that contain a setting twice on the same scene."""
-    seen_settings = set()
-    for result in results:
-        axes = repr(sorted(result.axes.items()))
-        parameters = repr(sorted(result.parameters.items()))
-        setting = (result.scene, result.method, axes, parameters)
-        if setting in seen_settings:
-            message = (
-                f"{result.scene} {result.method}: results of the same setting twice, of an earlier "
-                "version of the code or of the scene; leave out those of earlier scripts"
-            )
-            raise ParameterError(message)
-        seen_settings.add(setting)
+    repeated = results.repeated_setting()
+    if repeated is not None:
+        scene, method = repeated
+        message = (
+            f"{scene} {method}: results of the same setting twice, of an earlier version of the "
+            "code or of the scene; leave out those of earlier scripts"
+        )
+        raise ParameterError(message)
 
 
 def _has_same_settings_on_every_scene(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +12,20 @@ from stereo_framework.core.errors import ParameterError, one_line
 from stereo_framework.io import PathLike
 from stereo_framework.io.locations import Faults
 from stereo_framework.io.yaml_text import parse
+from stereo_framework.sweep.conditions import (
+    COMPARISONS,
+    AnyCondition,
+    Condition,
+    NumberCondition,
+)
 from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.result_set import Condition, ResultSet
+from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.sweep.store import Store
 from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.sorting import sort_rows
 
 if TYPE_CHECKING:
     import pandas
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 _CONDITION = re.compile(
     r"\s*(?P<key>[^<>=!]*[^<>=!\s])\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<text>.*?)\s*", re.DOTALL
@@ -50,7 +48,8 @@ def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
     -------
     DataFrame
         A row for each result, in the order of the script: id, scene, method, protocol,
-        all parameters by dotted name, all statistics, energy, seconds, error. The
+        all parameters by dotted name, all statistics, energy, seconds,
+        processor_seconds, time, host, processor, cores, threads, versions, error. The
         result set that `run` returns has the same table as its ``frame``.
 
     Raises
@@ -96,23 +95,11 @@ def where(results: ResultSet, conditions: Iterable[str]) -> ResultSet:
     ParameterError
         A text is not a condition, no result has a key, or no result has a value.
     """
-    selected = results
-    for text in conditions:
-        holds = _condition_of_text(text, results)
-        selected = ResultSet(result for result in selected if holds(result))
-    return selected
+    return results.meeting([_condition_of_text(text) for text in conditions])
 
 
-def _condition_of_text(text: str, results: ResultSet) -> Callable[[Result], bool]:
-    """Return the function that tests a condition, which is written as a text.
-
-    Parameters
-    ----------
-    text : str
-        A condition, as in `where`.
-    results : ResultSet
-        All results. A condition that none of them can meet is refused.
-    """
+def _condition_of_text(text: str) -> AnyCondition:
+    """Parse a condition that is written as a text, as in `where`."""
     match = _CONDITION.fullmatch(text)
     if not match:
         expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
@@ -120,31 +107,13 @@ def _condition_of_text(text: str, results: ResultSet) -> Callable[[Result], bool
     key, sign, typed = match.group("key", "sign", "text")
     node = parse(typed, "", Faults())
     value = node.data if node is not None else typed
-    if sign in _COMPARISONS:
-        results.check_name(key)
-        if not is_number(value):
+    if sign in COMPARISONS:
+        if not isinstance(value, int | float) or not is_number(value):
             message = f"{text!r}: {typed!r} is not a number; {sign} compares numbers"
             raise ParameterError(message)
-        return _number_condition(key, _COMPARISONS[sign], value)
-
-    condition = Condition(key, value if isinstance(value, list) else [value], typed)
-    condition.refuse_unused(results)
-    if sign == "=":
-        return condition.holds
-    return lambda result: not condition.holds(result)
-
-
-def _number_condition(
-    key: str, compare: Callable[[Any, Any], bool], limit: Any
-) -> Callable[[Result], bool]:
-    """Return the function that compares the number of a result with a limit."""
-
-    def holds(result: Result) -> bool:
-        """Return whether the result has a number that meets the condition."""
-        value = result.value(key)
-        return is_number(value) and compare(value, limit)
-
-    return holds
+        return NumberCondition(key, sign, value)
+    values = value if isinstance(value, list) else [value]
+    return Condition(key, values, typed, is_negated=sign == "!=")
 
 
 def ordered(results: ResultSet, keys: Sequence[str]) -> ResultSet:
@@ -170,6 +139,9 @@ def ordered(results: ResultSet, keys: Sequence[str]) -> ResultSet:
 
 def sorted_results(results: ResultSet, keys: Sequence[str]) -> ResultSet:
     """Sort results as `ordered` does, but accept keys that no result has."""
+    sorted_in_store = results.sorted_by(keys)
+    if sorted_in_store is not None:
+        return sorted_in_store
     return ResultSet(sort_rows(results, keys, Result.value))
 
 

@@ -9,7 +9,14 @@ from stereo_framework.script.report import STATISTIC
 from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.means import Mean, Means, means
-from stereo_framework.tables.tables import Table, best_cells, best_places, density, equal_items
+from stereo_framework.tables.tables import (
+    DENSITY_STATISTICS,
+    Table,
+    best_cells,
+    best_places,
+    densities,
+    equal_items,
+)
 from stereo_framework.tables.words import caption, short_names, unit
 
 _RESULTS = "results"
@@ -41,6 +48,7 @@ def group(results: ResultSet, keys: Sequence[str], statistics: Sequence[str]) ->
         `means` refuses the results or the keys, or all statistics are among the keys.
     """
     names = _averaged_statistics(keys, statistics)
+    results.read_columns([*keys, *names, *DENSITY_STATISTICS, *results.varying()])
     table_means = means(results, [*keys, STATISTIC], names)
     rows: list[tuple[Any, ...]] = []
     for key in dict.fromkeys(key[:-1] for key in table_means.cells):
@@ -237,8 +245,7 @@ def _statistic_title(statistic: str) -> str:
 
 def _notes(table_means: Means, results: ResultSet) -> tuple[str, ...]:
     """Return the notes of a table: missing means, the coverage and the protocol."""
-    densities = [density(result.statistics) for result in results]
-    percentages = [percentage for percentage in densities if percentage is not None]
+    percentages = densities(results)
     if not percentages:
         return (*table_means.notes, results.protocol)
     ends = dict.fromkeys(f"{end:.3g}" for end in (min(percentages), max(percentages)))

@@ -136,7 +136,12 @@ class Table:
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
-def listing(results: ResultSet, columns: Sequence[str] = ()) -> Table:
+NO_RESULTS = ResultSet()
+
+
+def listing(
+    results: ResultSet, columns: Sequence[str] = (), averages: ResultSet = NO_RESULTS
+) -> Table:
     """Make a table with a row for each result, and mark the best value on each scene.
 
     The first columns distinguish the results. Columns with statistics follow, and the
@@ -149,6 +154,8 @@ def listing(results: ResultSet, columns: Sequence[str] = ()) -> Table:
     columns : sequence of str
         Statistics or dotted parameters to show instead of the usual ones. Scene, method
         and axes have a column in any case.
+    averages : ResultSet
+        Averages of settings of the results. They are the last rows.
 
     Raises
     ------
@@ -159,24 +166,25 @@ def listing(results: ResultSet, columns: Sequence[str] = ()) -> Table:
     axes = results.axis_names()
     # Each row begins with these columns already, also if they are requested.
     first_columns = ("scene", "method", *axes)
-    settings = [
-        results.column("scene"),
-        results.column("method"),
-        *([result.axis_value(name) for result in results] for name in axes),
-    ]
-
     shown = [name for name in shown_statistics(results, columns) if name not in first_columns]
-    cells_of_column = {name: _cells_of_column(results, name) for name in shown}
-    has_time = any(result.matching_seconds is not None for result in results)
-    if has_time and "seconds" not in shown:
-        cells_of_column["seconds"] = results.column("seconds")
-    failed_rows = [i for i, result in enumerate(results) if result.error]
-    for cells, i in itertools.product(cells_of_column.values(), failed_rows):
+    results.read_columns(["scene", "method", *shown, "seconds"])
+    scenes = results.column("scene") + averages.column("scene")
+    settings = [
+        scenes,
+        results.column("method") + averages.column("method"),
+        *(results.axis_column(name) + averages.axis_column(name) for name in axes),
+    ]
+    cells_of_column: dict[str, list[Any]] = {}
+    for name in shown:
+        cells_of_column[name] = _cells_of_column(results, name) + _cells_of_column(averages, name)
+    if results.has_value("seconds") and "seconds" not in shown:
+        cells_of_column["seconds"] = results.column("seconds") + averages.column("seconds")
+    for cells, i in itertools.product(cells_of_column.values(), results.failed_indices()):
         if cells[i] is MISSING:
             cells[i] = "failed"
 
     directions = map(better_direction, shown)
-    contests = equal_items(results.column("scene"))
+    contests = equal_items(scenes)
     statistics = [cells_of_column[name] for name in shown]
     best = best_cells(statistics, directions, contests, len(first_columns))
     return Table(
@@ -209,7 +217,7 @@ def shown_statistics(results: ResultSet, columns: Sequence[str] = ()) -> list[st
         results.check_name(name, role="column ")
     # A dict answers `in` for thousands of statistics as fast as for one.
     statistics = dict.fromkeys(results.statistic_names())
-    shown = dict.fromkeys(requested or _usual_statistics(results, statistics))
+    shown = dict.fromkeys(requested or _usual_statistics(statistics))
     if not requested:
         shown |= dict.fromkeys(name for name in statistics if _is_of_plugin(name))
 
@@ -228,17 +236,16 @@ def shown_statistics(results: ResultSet, columns: Sequence[str] = ()) -> list[st
 
 def _compares_energies(results: ResultSet) -> bool:
     """Return whether several optimizers of one energy are among the results."""
-    optimizers = {r.parameters.get("optimization.use") for r in results if r.energy is not None}
+    if not results.has_value("energy"):
+        return False
+    columns = zip(results.column("optimization.use"), results.column("energy"), strict=True)
+    optimizers = {optimizer for optimizer, energy in columns if energy is not MISSING}
     return len(optimizers) > 1
 
 
-def _usual_statistics(results: ResultSet, statistics: Mapping[str, Any]) -> list[str]:
+def _usual_statistics(statistics: Mapping[str, Any]) -> list[str]:
     """Return the usual statistics that have a value, or all without ground truth."""
-    usual = [
-        name
-        for name in _USUAL
-        if name in statistics and any(r.statistics.get(name) is not None for r in results)
-    ]
+    usual = [name for name in _USUAL if name in statistics]
     if any(name.startswith(("bad_pixels", "rms_error")) for name in usual):
         return usual
     return list(statistics)
@@ -255,6 +262,22 @@ def density(statistics: Mapping[str, float]) -> float | None:
     fraction = statistics.get("fraction_matched")
     percentage = None if fraction is None else 100 * fraction
     return statistics.get("density_all", percentage)
+
+
+DENSITY_STATISTICS = ("density_all", "fraction_matched")
+"""Statistics from which `densities` takes the percentage of pixels with an estimate."""
+
+
+def densities(results: ResultSet) -> list[float]:
+    """Return the percentage of pixels with an estimate of each result that has one."""
+    percentages: list[float] = []
+    fractions = results.column("fraction_matched")
+    for value, fraction in zip(results.column("density_all"), fractions, strict=True):
+        if value is not MISSING:
+            percentages.append(value)
+        elif fraction is not MISSING:
+            percentages.append(100 * fraction)
+    return percentages
 
 
 def best_places(

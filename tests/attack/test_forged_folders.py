@@ -54,12 +54,15 @@ def stored(**columns):
     def make(home):
         db = sqlite3.connect(home / "o/results.sqlite")
         for name, value in columns.items():
-            column = "details" if name == "parameters" else "row"
-            for number, text in db.execute(f"SELECT rowid, {column} FROM results").fetchall():
-                db.execute(
-                    f"UPDATE results SET {column} = ? WHERE rowid = ?",
-                    (json.dumps(json.loads(text) | {name: value}), number),
-                )
+            if name == "parameters":
+                names = json.dumps([*value])
+                db.execute("INSERT INTO texts VALUES (999, ?)", (names,))
+                db.execute("UPDATE results SET parameter_names = 999")
+                db.execute("UPDATE results SET parameters = ?", (json.dumps([*value.values()]),))
+            elif name == "map":
+                db.execute("UPDATE results SET row = json_set(row, '$.map', ?)", (value,))
+            else:
+                db.execute(f"UPDATE results SET {name} = ?", (value,))
         db.commit()
         db.close()
 

@@ -19,7 +19,7 @@ from made_results import result
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import locked, write_disparity
 from stereo_framework.sweep import Store
-from stereo_framework.sweep.database import TABLE, VERSION
+from stereo_framework.sweep.database import RESULTS_TABLE, TEXTS_TABLE, VERSION
 
 SCRIPT = {
     "name": "window",
@@ -28,7 +28,7 @@ SCRIPT = {
     "search": {"maximum": 3},
 }
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-READS = (("results",), ("results", "--json"), ("report",), ("rank",))
+READS = (("results",), ("results", "--json"), ("report",), ("rank",), ("differences",))
 TIME = 120
 """Seconds after which a command counts as endless."""
 
@@ -184,7 +184,7 @@ SCHEMAS = {
     "a trigger on updates": "CREATE TRIGGER t AFTER UPDATE ON results BEGIN DELETE FROM results; END",
     "a trigger on deletions": "CREATE TRIGGER t BEFORE DELETE ON results BEGIN SELECT raise(IGNORE); END",
     "a trigger without end": (
-        f"CREATE TRIGGER t AFTER INSERT ON results BEGIN INSERT INTO results SELECT i, i, 1, 1 FROM ({ENDLESS} SELECT i FROM n); END"
+        f"CREATE TRIGGER t AFTER INSERT ON results BEGIN INSERT INTO results (key) SELECT i FROM ({ENDLESS} SELECT i FROM n); END"
     ),
     "another table": "CREATE TABLE birds (name)",
     "another view": "CREATE VIEW birds AS SELECT * FROM results",
@@ -195,20 +195,30 @@ SCHEMAS = {
 }
 """Statements after which a store is no longer one that this program made."""
 
+
+def other(part, replacement):
+    """Return the definition of the table of results with a part replaced."""
+    assert part in RESULTS_TABLE
+    return RESULTS_TABLE.replace(part, replacement, 1)
+
+
+COLUMN_NAMES = [part.split()[0] for part in RESULTS_TABLE.partition("(")[2].split(", ")]
+EMPTY_COLUMNS = ", ".join(f"'' AS {name}" for name in COLUMN_NAMES if name not in ("key", "row"))
 TABLES = {
-    "a view in place of the table": f"CREATE VIEW results AS {ENDLESS} SELECT i AS key, i AS place, '' AS row, '' AS details FROM n",
+    "a view in place of the table": f"CREATE VIEW results AS {ENDLESS} SELECT i AS key, '' AS row, {EMPTY_COLUMNS} FROM n",
     "a view with much text": (
-        f"CREATE VIEW results AS {ENDLESS} SELECT i AS key, i AS place, hex(zeroblob(1000000)) AS row, '' AS details FROM n"
+        f"CREATE VIEW results AS {ENDLESS} SELECT i AS key, hex(zeroblob(1000000)) AS row, {EMPTY_COLUMNS} FROM n"
     ),
-    "a generated column": "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details AS (hex(zeroblob(90000000))))",
-    "a check": "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT CHECK (length(row) < 9), details TEXT)",
-    "a default": "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER DEFAULT 1, row TEXT, details TEXT)",
-    "a collation": "CREATE TABLE results (key TEXT COLLATE NOCASE PRIMARY KEY, place INTEGER, row TEXT, details TEXT)",
-    "a conflict clause": "CREATE TABLE results (key TEXT PRIMARY KEY ON CONFLICT IGNORE, place INTEGER, row TEXT, details TEXT)",
-    "a table without row numbers": f"{TABLE} WITHOUT ROWID",
-    "a fifth column": "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT, more TEXT)",
-    "a table without key": "CREATE TABLE results (key TEXT, place INTEGER, row TEXT, details TEXT)",
-    "a virtual table": "CREATE VIRTUAL TABLE results USING fts5 (key, place, row, details)",
+    "a generated column": other("script TEXT", "script AS (hex(zeroblob(90000000)))"),
+    "a check": other("row TEXT", "row TEXT CHECK (length(row) < 9)"),
+    "a default": other("place INTEGER", "place INTEGER DEFAULT 1"),
+    "a collation": other("key TEXT", "key TEXT COLLATE NOCASE"),
+    "a conflict clause": other("PRIMARY KEY", "PRIMARY KEY ON CONFLICT IGNORE"),
+    "a table without row numbers": f"{RESULTS_TABLE} WITHOUT ROWID",
+    "another column": other("script TEXT", "script TEXT, more TEXT"),
+    "a table without key": other(" PRIMARY KEY", ""),
+    "a virtual table": f"CREATE VIRTUAL TABLE results USING fts5 ({', '.join(COLUMN_NAMES)})",
+    "the table of an earlier version": "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)",
 }
 """Definitions of something that is called like the table."""
 
@@ -232,6 +242,7 @@ def test_a_store_whose_table_is_another_one_is_refused(name, folder, writes):
     (folder / "results.sqlite").unlink()
     with contextlib.closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
         try:
+            connection.execute(TEXTS_TABLE)
             connection.execute(TABLES[name])
         except sqlite3.OperationalError as error:
             pytest.skip(f"this SQLite cannot make it: {error}")

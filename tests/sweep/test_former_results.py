@@ -10,10 +10,13 @@ from cli_parts import SCRIPT, error_lines, invoke
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import write_disparity
-from stereo_framework.sweep.database import TABLE, VERSION
+from stereo_framework.sweep.database import VERSION
 
-FORMER_VERSIONS = (1, 2, 3)
+FORMER_VERSIONS = (1, 2, 3, 4)
 """Formats of earlier stores; the format of version 1.0 is 2."""
+
+FORMER_TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
+"""The only table of the earlier stores."""
 
 FORMER_SCRIPT = SCRIPT | {
     "name": "window",
@@ -25,6 +28,7 @@ COMMANDS = {
     "results": ["results", "old"],
     "results as JSON": ["results", "old", "--json"],
     "rank": ["rank", "old"],
+    "differences": ["differences", "old"],
     "report": ["report", "old"],
     "run": ["run", "window.yaml", "--out", "old"],
     "tune": ["tune", "window.yaml", "--statistic", "bad_pixels_all", "--out", "old"],
@@ -54,7 +58,7 @@ def old_folder(tmp_path, monkeypatch, version):
     details = json.dumps({"parameters": {"matching_cost.interval": False}})
     database = sqlite3.connect(folder / "results.sqlite")
     with contextlib.closing(database), database:
-        database.execute(TABLE)
+        database.execute(FORMER_TABLE)
         database.execute("INSERT INTO results VALUES ('key', 0, ?, ?)", (row, details))
         database.execute(f"PRAGMA user_version = {version}")
     return folder

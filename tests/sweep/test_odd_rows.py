@@ -38,6 +38,7 @@ FORMATS = [
     ("results", "--group-by", "scene"),
     ("results",),
     ("rank",),
+    ("differences",),
 ]
 
 
@@ -50,11 +51,11 @@ def write_results(path, *changes):
     return kept(path, results)
 
 
-def change_rows(folder, expression, value):
-    """Replace all rows of a results folder by an SQL expression with a value."""
+def change_rows(folder, column, expression, value):
+    """Replace a column of a results folder by an SQL expression with a value."""
     database = sqlite3.connect(folder / "results.sqlite")
     with database:
-        database.execute(f"UPDATE results SET row = {expression}", (value,))
+        database.execute(f"UPDATE results SET {column} = {expression}", (value,))
     database.close()
 
 
@@ -118,7 +119,10 @@ def test_a_protocol_that_contains_only_metrics_is_shown(tmp_path):
 def test_odd_numbers_are_shown_and_give_valid_json(field, number, tmp_path):
     value = 123456.5 if field == "energy" else {"bad_pixels_all": 123456.5}
     out = write_results(tmp_path / "out", {}, {"method": "odd", field: value})
-    change_rows(out, "replace(row, '123456.5', ?)", number)
+    if field == "energy":
+        change_rows(out, "energy", "CASE energy WHEN 123456.5 THEN ? END", float(number))
+    else:
+        change_rows(out, field, f"replace({field}, '123456.5', ?)", number)
     for command, *options in [*FORMATS, ("report",)]:
         answer = invoke(command, out, *options)
         assert_printable(answer)
@@ -128,13 +132,19 @@ def test_odd_numbers_are_shown_and_give_valid_json(field, number, tmp_path):
 
 def test_a_row_with_too_many_statistics_is_refused_at_once(tmp_path):
     out = write_results(tmp_path / "out", {})
-    statistics = {f"s{i}": 1.0 for i in range(limits.ENTRIES + 1)}
-    change_rows(out, "json_set(row, '$.statistics', json(?))", json.dumps(statistics))
+    count = limits.ENTRIES + 1
+    database = sqlite3.connect(out / "results.sqlite")
+    with database:
+        names = json.dumps([f"s{i}" for i in range(count)])
+        database.execute("INSERT INTO texts VALUES (99, ?)", (names,))
+    database.close()
+    change_rows(out, "statistic_names", "?", 99)
+    change_rows(out, "statistics", "?", json.dumps([1.0] * count))
     start = time.monotonic()
     answer = invoke("results", out)
     assert time.monotonic() - start < 20
     assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
-    message = f"statistics has {limits.ENTRIES + 1} entries; at most {limits.ENTRIES} are read"
+    message = f"statistics has {count} entries; at most {limits.ENTRIES} are read"
     assert message in answer.stderr
 
 

@@ -57,16 +57,15 @@ def test_stored_result_has_all_values_and_can_be_stored_again(store, tmp_path):
     assert store.get("b") is None
 
 
-def test_damaged_details_are_reported_when_they_are_read(store):
+@pytest.mark.parametrize("field", ["parameters", "script"])
+def test_damaged_parameters_and_scripts_are_reported_when_they_are_read(field, store):
     """The parameters and the script are parsed only if they are read."""
     store.add("a", result())
-    store._db.execute("UPDATE results SET details = '[1]'")
+    store._db.execute(f"UPDATE results SET {field} = '[1]'")
     damaged = store.get("a")
-    message = (
-        r"results\.sqlite: may be damaged: list indices .*; choose another folder, or delete it"
-    )
+    message = r"results\.sqlite: may be damaged: .*; choose another folder, or delete this"
     with pytest.raises(DataError, match=message):
-        damaged.record()
+        dict(getattr(damaged, field))
 
 
 def test_plan_orders_the_results_of_the_last_command(store, tmp_path):
@@ -75,9 +74,7 @@ def test_plan_orders_the_results_of_the_last_command(store, tmp_path):
     for key in ("c", "a"):
         store.add(key, result(method=key))
     assert methods(store) == ["a", "c"]
-    assert lacking(tmp_path).startswith(
-        "1 results are still missing; if the run is not going on, it was stopped early"
-    )
+    assert lacking(tmp_path).startswith("2 of 3 results are done (66 %), and the run is going on")
     # Another script shares one of these results.
     store.set_listed_keys(["c", "d"])
     assert (methods(store), methods(store, every=True)) == (["c"], ["a", "c"])
