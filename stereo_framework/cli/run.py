@@ -11,6 +11,14 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress, continuable
+from stereo_framework.cli._repeated_run import (
+    CodeRefusedError,
+    print_comparison,
+    print_other_versions,
+    print_refused_code,
+    repeated_folder,
+    scripts_to_run,
+)
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
@@ -50,7 +58,8 @@ def run(
     Parameters
     ----------
     script
-        Script files, or names of built-in methods, such as ssd, sgm and fine.
+        Script files, or names of built-in methods, such as ssd, sgm and fine; or the
+        results folder of an earlier run, whose scripts are run again.
     scene
         Scene, data set or pattern (such as 'middlebury2006/*') that replaces the scenes of the script; repeatable. The command 'scenes' lists the scenes and creates
         a scene from your images.
@@ -68,7 +77,20 @@ def run(
     """
     _refuse_missing_folder(out, has_report=report, has_maps=bool(maps))
     overrides = [*(settings or []), *_evaluation_overrides(protocol, metric)]
+    repeated_options = {
+        "--scene": scene or [],
+        "--set": overrides,
+        "--out": [str(out)] if out else [],
+    }
+    try:
+        script = scripts_to_run(script, scenes=scene or [], options=repeated_options)
+    except CodeRefusedError as error:
+        print_refused_code(error)
+        return 2
+    earlier_folder = repeated_folder(script, out)
     scripts, tasks = _load(script, scene, overrides=overrides, plugins=plugin or [])
+    if earlier_folder is not None:
+        print_other_versions(earlier_folder)
     options: dict[str, Any] = {
         "workers": workers,
         "memory": memory,
@@ -94,6 +116,8 @@ def run(
         _write_report(out)
     elif not json:
         _print_next_step(out)
+    if earlier_folder is not None:
+        print_comparison(earlier_folder, results, out)
     return _report_failures(results, printed, out, traceback=traceback)
 
 

@@ -157,7 +157,8 @@ def source_files(file: Path) -> list[Path]:
 def _is_source(file: Path, module_folder: Path) -> bool:
     """Return whether an imported file counts as a source file of a module.
 
-    Source files belong to the user or lie in the folder of the module.
+    Source files belong to the user or lie in the folder of the module. This folder may
+    contain a virtual environment, whose installed packages are no source files.
 
     Parameters
     ----------
@@ -170,8 +171,24 @@ def _is_source(file: Path, module_folder: Path) -> bool:
         module_folder not in _PYTHON_FOLDERS and module_folder.name not in _INSTALL_FOLDERS
     )
     if is_package_folder and file.is_relative_to(module_folder):
-        return not file.is_relative_to(PACKAGE_FOLDER)
+        return not (file.is_relative_to(PACKAGE_FOLDER) or _is_installed_below(file, module_folder))
     return is_users_file(file)
+
+
+def _is_installed_below(file: Path, folder: Path) -> bool:
+    """Return whether a file in a folder belongs to a Python that is installed there.
+
+    Parameters
+    ----------
+    file : Path
+        File in the folder or in one of its subfolders.
+    folder : Path
+        Folder of the user, such as a project with the subfolder ``.venv``.
+    """
+    if is_in_install_folder(file.relative_to(folder)):
+        return True
+    python_folders = [python for python in _PYTHON_FOLDERS if python.is_relative_to(folder)]
+    return any(file.is_relative_to(python) for python in python_folders)
 
 
 # --- compiling from source ----------------------------------------------------------

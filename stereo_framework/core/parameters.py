@@ -163,6 +163,15 @@ class Checked:
         return self.schema(handler(core))
 
 
+def _with_other_paths(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a path, or a list of paths, with each path changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [change(path) for path in value]
+    return value
+
+
 @dataclass(frozen=True)
 class Located:
     """Rule that resolves relative file paths in a value, as a part of an annotation.
@@ -174,16 +183,28 @@ class Located:
     resolve : callable
         Function that takes a value and a folder. The result is the value with absolute
         paths.
+    replace : callable
+        Function that takes a resolved value and a second function. The result is the
+        value in which each path is replaced by the result of the second function. The
+        default treats the whole value as a path, or as a list of paths.
+    files_decide : bool
+        Whether the files that the argument ``files`` of `stage` lists contain
+        everything for which the stage uses the value. An example is a folder in which
+        the stage finds the file of its scene. The identity of a run then contains the
+        content of the files instead of the value.
     """
 
     resolve: Callable[[Any, Path], Any]
+    replace: Callable[[Any, Callable[[str], str]], Any] = _with_other_paths
+    files_decide: bool = False
 
 
-def _in_folder(path: str, folder: Path) -> str:
+def in_folder(path: str, folder: Path) -> str:
+    """Return a path that starts at a folder, or at the home folder after ``~``."""
     return str(folder / Path(path).expanduser())
 
 
-FilePath = Annotated[str, Located(_in_folder)]
+FilePath = Annotated[str, Located(in_folder)]
 """Annotation of the path of a file.
 
 A relative path in a script starts at the folder of the script. A default value and a
@@ -191,7 +212,7 @@ path in a direct call start at the working folder.
 """
 
 FilePaths = Annotated[
-    list[str], Located(lambda paths, folder: [_in_folder(path, folder) for path in paths])
+    list[str], Located(lambda paths, folder: [in_folder(path, folder) for path in paths])
 ]
 """Annotation of a list of paths, see `FilePath`."""
 
@@ -207,10 +228,14 @@ def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:
     folder : Path
         Folder that contains the relative paths, such as the folder of a script.
     """
-    for part in _parts(annotation):
-        if isinstance(part, Located) and value is not None:
-            value = part.resolve(value, folder)
-    return value
+    rule = path_rule(annotation)
+    return value if rule is None or value is None else rule.resolve(value, folder)
+
+
+def path_rule(annotation: Any) -> Located | None:
+    """Return the rule for the file paths in a value, or None if it contains none."""
+    rules = [part for part in _parts(annotation) if isinstance(part, Located)]
+    return rules[0] if rules else None
 
 
 def _parts(annotation: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ import hashlib
 import itertools
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -64,6 +64,9 @@ _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 The search does not find a data file without an extension. The author of a stage must
 list such a file in the argument ``files=`` of the stage.
 """
+
+_STEP_UPWARDS = re.compile(rb"\b(\w+) *= *\1\.parent\b")
+"""Regular expression for a statement such as ``folder = folder.parent`` in a loop."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,8 @@ def sources_of_file(file: Path) -> ReachedSources:
         # The name of the plug-in file is replaced by an empty string, so that results
         # stay valid if the user renames the file.
         digests.add(("" if path == file.resolve() else path.name, summary.digest))
-        digests.update(_data_of_file(path, summary))
+        for data_file in _data_files(path, content_when_loaded(path), summary):
+            digests.add((data_file.name, digest_of_data(data_file)))
         names.update(_absolute_names(summary))
     sources_of_user = ReachedSources(frozenset(digests), _installed_packages(names))
     return sources_of_user | sources_of_modules(names)
@@ -303,22 +307,70 @@ def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
 # --- data files ---------------------------------------------------------------------
 
 
-def _data_of_file(file: Path, summary: SourceSummary) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the digest of each data file that a plug-in names.
+def files_of_code(
+    file: Path, read: Callable[[Path], bytes] = content_when_loaded
+) -> dict[Path, None]:
+    """Return the files that a Python file of the user needs.
 
-    The name of a data file is relative to the folder of the plug-in, or to a subfolder
-    whose name the plug-in also contains. For example, a plug-in may contain the
-    expression ``Path(__file__).parent / "data" / "x.npy"``.
+    Files of installed packages are left out.
+
+    Parameters
+    ----------
+    file : Path
+        File of a plug-in, or of a function that a script names.
+    read : callable
+        Function that returns the content of a Python file.
+
+    Returns
+    -------
+    dict of Path to None
+        The file, the files of the modules that it imports directly or indirectly, and
+        the data files that these modules name.
+    """
+    files: dict[Path, None] = {}
+    for path in source_files(file):
+        files[path] = None
+        if path.suffix == ".py":
+            content = read(path)
+            files |= dict.fromkeys(_data_files(path, content, summarize_source(content)))
+    return files
+
+
+def _data_files(file: Path, content: bytes, summary: SourceSummary) -> list[Path]:
+    """Return the paths of the data files that a Python file of the user names.
+
+    The name of a data file is relative to the folder of the Python file, or to a
+    subfolder whose name the Python file also contains. For example, the Python file may
+    contain the expression ``Path(__file__).parent / "data" / "x.npy"``.
+
+    Parameters
+    ----------
+    file : Path
+        The Python file.
+    content : bytes
+        Content of the Python file.
+    summary : SourceSummary
+        Summary of this content.
     """
     folders = [file.parent]
-    # The plug-in may find a data file by an expression such as
-    # `Path(__file__).parents[1] / "x.npy"`.
-    if b"parent" in content_when_loaded(file):
+    if _searches_above(content):
         folders += file.parents[1:3]
     names = [pattern for pattern in summary.file_patterns if "*" not in pattern]
     subfolders = [folder / name for folder in folders for name in names if (folder / name).is_dir()]
-    for data_file in _named_files([*folders, *subfolders], summary):
-        yield data_file.name, digest_of_data(data_file)
+    return _named_files([*folders, *subfolders], summary)
+
+
+def _searches_above(content: bytes) -> bool:
+    """Return whether a Python file may search data files above its own folder.
+
+    An expression such as ``Path(__file__).parents[1] / "x.npy"`` leads to the folder
+    above. A single ``.parent`` leads to the folder of the file itself, unless a loop
+    repeats it. Files above this folder must not change the identity of a run without
+    need, because the user may move the folder.
+    """
+    if b"parents" in content or _STEP_UPWARDS.search(content):
+        return True
+    return b"parent" in content and content.count(b"parent") + content.count(b"dirname") > 1
 
 
 def _named_files(folders: Sequence[Path], summary: SourceSummary) -> list[Path]:

@@ -4,6 +4,7 @@ What the sets hold, where their files come from and where they are stored is lis
 the entries. Files that are already there are not fetched again; of an archive, a list of what it held, below ``.fetched`` in the data root, tells that all is there.
 """
 
+import contextlib
 import functools
 import os
 import shutil
@@ -114,6 +115,26 @@ def _files(
                 strip=archive.get("strip", ""),
                 sha256=archive.get("sha256"),
             )
+
+
+def set_with_scene(scene: str, present_scenes: Iterable[str]) -> str | None:
+    """Return the name of the data set to fetch for a scene that is missing, or None.
+
+    Parameters
+    ----------
+    scene : str
+        Name of the missing scene.
+    present_scenes : iterable of str
+        Full names of the scenes that can be loaded. If they contain scenes of a set
+        whose scenes are not listed in the catalogue, the name of the scene is wrong.
+    """
+    with contextlib.suppress(DataError):
+        return find(scene)[0].name
+    enclosing_sets = [s.name for s in public_sets() if scene.startswith(f"{s.name}/")]
+    name = max(enclosing_sets, key=len, default=None)
+    if name is None or any(present.startswith(f"{name}/") for present in present_scenes):
+        return None
+    return name
 
 
 def find(name: str) -> tuple[PublicSet, tuple[RemoteFile, ...]]:

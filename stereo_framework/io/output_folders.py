@@ -288,7 +288,7 @@ def _recorded_digests(root: Path) -> set[str]:
     record = root / RECORD
     if not record.is_file() or record.stat().st_size > limits.TABLE:
         return set()
-    return set(record.read_text("ascii", errors="replace").split())
+    return set(record.read_text("utf-8", errors="replace").split())
 
 
 def _record_digest(root: Path, digest: str, *, is_new_file: bool) -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
@@ -27,6 +27,7 @@ from stereo_framework.core.module_sources import source_files
 from stereo_framework.core.plugins import check_execution
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
+from stereo_framework.kernels.compiling import add_processor_time
 from stereo_framework.kernels.threads import LIMIT_HINT, environment_of_programs
 from stereo_framework.matcher import _program_usage
 from stereo_framework.matcher._external import existing, left_and_right, taken
@@ -66,6 +67,24 @@ def _started(command_line: str, folder: Path) -> str:
         )
 
     return _WORD.sub(word, command_line)
+
+
+def _with_other_files(command_line: str, change: Callable[[str], str]) -> str:
+    """Return a command with the absolute paths among its words changed."""
+
+    def with_other_file(word: re.Match[str]) -> str:
+        path = word[0].strip("'\"")
+        if not os.path.isabs(path) or "{" in path:
+            return word[0]
+        changed_path = change(path)
+        if changed_path == path:
+            return word[0]
+        if not os.path.isabs(changed_path):
+            # Without ./ the path would mean a program in PATH.
+            changed_path = os.path.join(".", changed_path)
+        return shlex.quote(changed_path)
+
+    return _WORD.sub(with_other_file, command_line)
 
 
 def _words(command_line: str) -> list[str]:
@@ -156,7 +175,7 @@ def command(
     match: Image,
     search: SearchRange,
     *,
-    command_line: Annotated[str, Located(_started)] = "",
+    command_line: Annotated[str, Located(_started, _with_other_files)] = "",
     map_format: Literal["pfm", "png", "tif", "npy"] = "pfm",
     image_format: Literal["png", "pfm", "pnm"] = "png",
     grey: bool = False,
@@ -223,6 +242,9 @@ def command(
     -----
     The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
     too. On Windows neither this time nor the memory is known.
+
+    The processor time of the stage is that of the program and of the processes for
+    which the program has waited. On Windows it is not known.
 
     A Python program stores no bytecode of the modules that it imports, because stored
     bytecode can be older than its source. If the environment variable
@@ -340,12 +362,14 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
             # An interruption of this process also ends the program and everything it has started.
             _end(process)
         seconds, memory = time.perf_counter() - start, None
+        processor_seconds = None
         if measured and status == 0:
             kind, *rest = _last(report).split(" ", 1)
             if kind == "error":
                 raise StereoFrameworkError(f"{who}: cannot be started: {rest[0]}")
-            code, taken_seconds, kibibytes = rest[0].split()
+            code, taken_seconds, kibibytes, processor_text = rest[0].split()
             status, seconds, memory = int(code), float(taken_seconds), float(kibibytes) / 1024
+            processor_seconds = float(processor_text)
         if status:
             said = (_last(messages) or _last(printed)).strip().splitlines()
             name = next((one.name for one in signal.Signals if one == -status), f"signal {-status}")
@@ -357,7 +381,17 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
                 messages,
                 printed,
             )
-        report_call(CallReport(seconds, memory, _last(messages)))
+        text = _last(messages)
+        _report_usage(CallReport(seconds, memory, text, processor_seconds=processor_seconds))
+
+
+def _report_usage(report: CallReport) -> None:
+    """Report the time and memory of a program to the stage and to enclosing steps."""
+    # The report concerns this stage only. If a scheme calls the stage, the time of the
+    # scheme must contain the program, too.
+    if report.processor_seconds is not None:
+        add_processor_time(report.processor_seconds)
+    report_call(report)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

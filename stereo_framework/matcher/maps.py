@@ -8,13 +8,13 @@ from typing import Annotated
 from annotated_types import Predicate
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.parameters import Words
+from stereo_framework.core.parameters import Words, in_folder
 from stereo_framework.io.scene_maps import map_of, read_map
 from stereo_framework.stages import (
     CallReport,
     Disparity,
-    FilePath,
     Image,
+    Located,
     Scene,
     SearchRange,
     Unit,
@@ -53,7 +53,7 @@ def maps(
     search: SearchRange,
     scene: Scene,
     *,
-    path: FilePath = "",
+    path: Annotated[str, Located(in_folder, files_decide=True)] = "",
     disparity_scale: Annotated[
         float, Predicate(_is_factor), Words("a number other than 0"), Unit("stored units a pixel")
     ]

@@ -30,6 +30,14 @@ def _started(function: str, folder: Path) -> str:
     )
 
 
+def _with_other_file(function: str, change: Callable[[str], str]) -> str:
+    """Return the name of a function with the path of its file changed."""
+    module, colon, name = function.rpartition(":")
+    if not module.endswith(".py"):
+        return function
+    return f"{change(module)}{colon}{name}"
+
+
 def _execution(function: str) -> str:
     return f"the Python function {function}"
 
@@ -92,7 +100,7 @@ def python(
     match: Image,
     search: SearchRange,
     *,
-    function: Annotated[str, Located(_started)] = "",
+    function: Annotated[str, Located(_started, _with_other_file)] = "",
     files: FilePaths | None = None,
 ) -> Disparity:
     """Match with a Python function: ``function(left, right, minimum, maximum)`` returns the disparities of the left image.

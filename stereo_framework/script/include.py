@@ -131,6 +131,11 @@ class PluginReference(NamedTuple):
     folder: Path | None
 
     @property
+    def is_in_resolved_script(self) -> bool:
+        """Whether a script of a results folder names the plug-in."""
+        return self.name.location.file.endswith(RESOLVED)
+
+    @property
     def text(self) -> str:
         """Name of the plug-in as it is written."""
         return str(text_of(self.name))
@@ -351,7 +356,8 @@ class Reader:
         A script file may name plug-in files in its folder. An included file may name
         those in the folder of the script that includes it. If this script is a mapping,
         the included file may name those in its own folder. The user may name plug-in
-        files anywhere.
+        files anywhere. The plug-ins of a resolved script belong to a results folder,
+        which may come from another author, so the user must name them.
 
         Parameters
         ----------
@@ -362,14 +368,17 @@ class Reader:
         start = Path.cwd()
         paths = [(plugin.folder or start) / plugin.text for plugin in self.plugins]
         are_allowed = [
-            self._may_load(path, top or plugin.folder)
+            self._may_load(plugin, path, top or plugin.folder)
             for path, plugin in zip(paths, self.plugins, strict=True)
         ]
         sources = []
         for plugin, path, is_allowed in zip(self.plugins, paths, are_allowed, strict=True):
             if not is_allowed:
+                reason = "is outside the script's folder"
+                if plugin.is_in_resolved_script:
+                    reason = "is a plug-in of a results folder"
                 message = (
-                    f"{short(plugin.text, 80)!r} is outside the script's folder and was not "
+                    f"{short(plugin.text, 80)!r} {reason} and was not "
                     "imported, because an import executes the file; "
                     f"to allow it, add --plugin {short(str(path), 200)}"
                 )
@@ -382,20 +391,23 @@ class Reader:
         self.faults.without_plugins = len(sources) < len(self.plugins)
         return tuple(dict.fromkeys(sources))
 
-    def _may_load(self, path: Path, allowed_folder: Path | None) -> bool:
+    def _may_load(self, plugin: PluginReference, path: Path, allowed_folder: Path | None) -> bool:
         """Return whether a plug-in may be loaded.
 
         Modules may always be loaded. If the script is a mapping from Python, all of its
         plug-ins may be loaded.
         """
-        if path.suffix != ".py" or allowed_folder is None:
+        # The path of a file with the name ".py" has no suffix.
+        if not plugin.text.endswith(".py") or allowed_folder is None:
             return True
         try:
             real_path = path.resolve()
             named_by_user = [
-                Path(plugin.text).resolve() for plugin in self.plugins if plugin.folder is None
+                Path(other.text).resolve() for other in self.plugins if other.folder is None
             ]
-            return real_path in named_by_user or real_path.is_relative_to(allowed_folder.resolve())
+            if real_path in named_by_user or plugin.is_in_resolved_script:
+                return real_path in named_by_user
+            return real_path.is_relative_to(allowed_folder.resolve())
         except (OSError, ValueError):
             # No file can have this name, and loading the plug-in reports that.
             return True

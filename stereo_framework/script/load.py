@@ -14,7 +14,8 @@ from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.plugins import execution_is_off
 from stereo_framework.core.scene import Scene
-from stereo_framework.datasets import load_scenes, scene_fits
+from stereo_framework.datasets import load_scenes, scene_fits, scene_names
+from stereo_framework.datasets.download import set_with_scene
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_metrics
 from stereo_framework.io import encoding_fault
@@ -280,7 +281,9 @@ class Inspection:
     run_count: int
 
 
-def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspection:
+def inspect_script(
+    source: str | Path, overrides: Sequence[str] = (), *, with_scenes: bool = True
+) -> Inspection:
     """Check a script without executing code that it names.
 
     Stages that a plug-in may define are passed over. If the script names a plug-in, its
@@ -292,6 +295,8 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
         A file, or the name of a built-in script.
     overrides : sequence of str
         As in `load`.
+    with_scenes : bool
+        Refuse scenes of the script that do not exist, unless a plug-in may define them.
 
     Raises
     ------
@@ -311,7 +316,7 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
         tuning=False,
         refuse_execution=False,
         # A plug-in may define the data set of a scene.
-        scene_data=None if faults.without_plugins else DataRoot(None),
+        scene_data=None if faults.without_plugins or not with_scenes else DataRoot(None),
     )
     return Inspection(
         tuple(plugin.text for plugin in reader.plugins),
@@ -437,7 +442,13 @@ def _check_scenes(script: Document, data: DataRoot, faults: Faults) -> None:
             try:
                 load_scenes([name], data=data.folder)
             except DataError as error:
-                faults.add(item.location, str(error))
+                public_set = set_with_scene(name, scene_names(data.folder))
+                remedy = ""
+                if public_set is not None:
+                    remedy = (
+                        f"; 'stereo-framework scenes --fetch {public_set}' downloads its data set"
+                    )
+                faults.add(item.location, f"{error}{remedy}")
 
 
 def _check_names_of_scene_values(

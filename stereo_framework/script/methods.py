@@ -525,6 +525,48 @@ class Method:
             written_values.append(checked_value)
         return written_values
 
+    def written_scene_value(self, scene_value: SceneValue) -> Any:
+        """Return a value on some scenes as a script writes it, checked."""
+        address = split(scene_value.address)
+        if address.word not in SLOTS:
+            return scene_value.value.data
+        variant = self.with_scene_values([scene_value])
+        for content in variant.contents(address.slot):
+            if address.is_slot:
+                return written(address.word, variant.steps(address.slot, content) or ())
+            parameter = variant.parameter_in(content, address)
+            if parameter is not None:
+                value = variant._value_at(address, content)
+                return written_stage(value) if isinstance(value, Step) else value
+        return scene_value.value.data
+
+    def steps_of_all_values(self) -> Iterator[Step]:
+        """Yield the stages of all slots, for all values of axes and on all scenes."""
+        addresses = {*self.slots, *(name for name in self.axes if split(name).is_slot)}
+        for slot in addresses:
+            if split(slot).word in SLOTS:
+                for content in self.all_contents(slot):
+                    yield from self.steps(slot, content) or ()
+        for axis in self.axes.values():
+            yield from self._steps_of_texts(axis)
+        for scene_value in self.scene_values:
+            variant = self.with_scene_values([scene_value])
+            variant.scene_values = []
+            yield from variant.steps_of_all_values()
+
+    def _steps_of_texts(self, axis: Axis) -> Iterator[Step]:
+        """Yield the stages with each text or list that an axis gives a parameter."""
+        address = split(axis.name)
+        if address.word not in SLOTS or address.is_slot:
+            return
+        values = [value for value in axis.values if isinstance(value.data, str | list)]
+        for content in self.contents(address.slot) if values else ():
+            steps = self.steps(address.slot, content)
+            if steps and not isinstance(locate(address.slot, steps, address.rest), str):
+                for value in values:
+                    changed = self.with_value(content, address, value, axis.location)
+                    yield from self.steps(address.slot, changed) or ()
+
     def _value_at(self, address: Address, content: Document) -> Any:
         """Return the value at an address of a slot's content, or None after a fault."""
         steps = self.steps(address.slot, content)

@@ -1,8 +1,9 @@
 """The resolved script: a checked script without includes, with all default values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stereo_framework.datasets import scene_fits
 from stereo_framework.io.document import Document
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.layers import axis_names
@@ -41,6 +42,67 @@ def resolved_script(
         **_sweep(_shared_axes(script, methods)),
         "methods": {method.name: _resolved_method(method, shared["search"]) for method in methods},
     }
+
+
+def on_scenes(
+    resolved: dict[str, Any], names: Mapping[str, str], *, are_of_script: bool
+) -> dict[str, Any]:
+    """Return a resolved script that runs on exactly the scenes of a run.
+
+    The scenes are listed one by one, because a pattern may fit other scenes on another
+    machine.
+
+    Parameters
+    ----------
+    resolved : dict
+        Resolved script.
+    names : mapping of str to str
+        Names under which the scenes of the run are loaded, by their full names.
+    are_of_script : bool
+        Whether the scenes are those of the script. False means that the user has named
+        them, so that all methods without the key ``scenes`` ran on them.
+    """
+    shared = resolved.get("scenes", [])
+    shared_names = _loaded_names(shared, names) if are_of_script else list(names.values())
+    changed = _with_scene_values_of(resolved, names) | {"scenes": shared_names}
+    if "methods" in resolved:
+        changed["methods"] = {}
+        for method_name, method in resolved["methods"].items():
+            method_names = _loaded_names(method.get("scenes", []), names)
+            if "scenes" not in method:
+                changed["methods"][method_name] = _with_scene_values_of(method, names)
+            elif method_names:
+                own_scenes = {"scenes": method_names}
+                changed["methods"][method_name] = _with_scene_values_of(method, names) | own_scenes
+    if not shared_names:
+        del changed["scenes"]
+    return {"name": resolved["name"], **_first_key(changed, "scenes")}
+
+
+def _loaded_names(scenes: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    """Return the names of the scenes that fit one of several names or patterns."""
+    return [
+        loaded_name
+        for full_name, loaded_name in names.items()
+        if any(scene_fits(full_name, scene) for scene in scenes)
+    ]
+
+
+def _with_scene_values_of(script: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return a script or a method without values for scenes that do not run."""
+    values = {
+        scenes: values_of_scenes
+        for scenes, values_of_scenes in script.get("by_scene", {}).items()
+        if any(scene_fits(full_name, scenes) for full_name in names)
+    }
+    others = {key: value for key, value in script.items() if key != "by_scene"}
+    return others | ({"by_scene": values} if values else {})
+
+
+def _first_key(mapping: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a mapping in which a key comes first, if the mapping has the key."""
+    first = {key: mapping[key]} if key in mapping else {}
+    return first | mapping
 
 
 def _shared_axes(script: Document, methods: Sequence[Method]) -> list[tuple[Axis, Method]]:
@@ -86,7 +148,7 @@ def _resolved_method(method: Method, search_of_script: dict[str, float]) -> dict
     by_scene: dict[str, dict[str, Any]] = {}
     for scene_value in method.scene_values:
         values = by_scene.setdefault(scene_value.scenes, {})
-        values[scene_value.address] = scene_value.value.data
+        values[scene_value.address] = method.written_scene_value(scene_value)
     optional_keys = {
         "search": search,
         "scenes": list(method.scenes),

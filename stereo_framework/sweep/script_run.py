@@ -15,11 +15,12 @@ from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.scene import Scene
-from stereo_framework.datasets import load_scenes
+from stereo_framework.datasets import load_scenes, scene_fits
 from stereo_framework.io import is_replaceable
 from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.progress import counted
 from stereo_framework.script import Script, load
+from stereo_framework.script.resolved import on_scenes
 from stereo_framework.sweep.computation import Computation
 from stereo_framework.sweep.result import Result, confidence_files
 from stereo_framework.sweep.result_set import ResultSet
@@ -63,8 +64,9 @@ def run(
         variable STEREO_DATA. Without this variable, the default is the cache folder of
         the user.
     out : path, optional
-        Folder for the results store, the resolved script and the disparity maps. If the
-        folder already contains a result, the result is not computed again.
+        Folder for the results store, the resolved script, copies of its source files
+        and the disparity maps. If the folder already contains a result, the result is
+        not computed again.
     overrides : sequence of str, or str
         Values such as ``key.path=value``, which replace values of the script.
     plugins : sequence of str or Path, or a single one
@@ -189,7 +191,47 @@ def load_tasks(
         tasks = tasks_of_script(
             script, loaded_scenes, may_execute=may_execute, by_default=scenes is None
         )
-        return script, tasks
+    wanted_scenes = list(script.scenes) if scenes is None else _as_list(scenes)
+    names = _names_to_load(wanted_scenes, loaded_scenes)
+    if names:
+        resolved = on_scenes(script.resolved, names, are_of_script=scenes is None)
+        script = replace(script, resolved=resolved)
+    return script, tasks
+
+
+def _as_list(scenes: str | Scene | Iterable[str | Scene]) -> list[str | Scene]:
+    """Return the scenes that the user names as a list."""
+    return [scenes] if isinstance(scenes, str | Scene) else list(scenes)
+
+
+def _names_to_load(
+    wanted_scenes: Sequence[str | Scene], loaded_scenes: Sequence[Scene]
+) -> dict[str, str]:
+    """Return the names under which scenes are loaded, by their full names.
+
+    The full name of a scene of the user leaves out a part of the path of its file.
+    Therefore such a scene is loaded under the path that the user has written.
+
+    Parameters
+    ----------
+    wanted_scenes : sequence of str or Scene
+        Scenes as the script or the user names them.
+    loaded_scenes : sequence of Scene
+        The scenes for which these names stand.
+    """
+    names = {scene.name: scene.name for scene in loaded_scenes}
+    for wanted in wanted_scenes:
+        if isinstance(wanted, Scene) or not _is_path(wanted):
+            continue
+        for full_name in names:
+            if scene_fits(full_name, wanted):
+                names[full_name] = wanted
+    return names
+
+
+def _is_path(scene: str) -> bool:
+    """Return whether a user names a scene by the path of its file or its folder."""
+    return scene.endswith((".yaml", ".yml")) or scene.startswith(("/", ".", "~"))
 
 
 def scenes_of(
@@ -211,10 +253,7 @@ def scenes_of(
     DataError
         Neither the script nor the argument names a scene, or a scene does not exist.
     """
-    if scenes is None:
-        scene_list: list[str | Scene] = list(script.scenes)
-    else:
-        scene_list = [scenes] if isinstance(scenes, str | Scene) else list(scenes)
+    scene_list = list(script.scenes) if scenes is None else _as_list(scenes)
     if not scene_list:
         message = (
             f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene "

@@ -9,7 +9,7 @@ import collections
 import functools
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
+from stereo_framework.core.parameters import path_rule
 from stereo_framework.core.scene import Scene, SearchRange
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.tiling import of_large_pair
@@ -260,7 +261,7 @@ def tasks_of(
         # The key of a digest differs from the addresses of all parameters, because the
         # words after the colon are not a valid name of a parameter.
         file_digests = {f"{stage.address}: content of files": stage.digest for stage in files}
-        parameters = setting.parameters | file_digests
+        parameters = _without_folders(setting, files) | file_digests
         run = run_id(content, repr(search), parameters, code.matching_digest(pipeline, scene))
         yield Task(
             scene=scene,
@@ -295,6 +296,52 @@ def _remark_on_tiles(setting: Setting, scene: Scene, search: SearchRange) -> str
         f"{scene.name}: {columns}x{rows} pixels and {search.levels} levels are matched in tiles "
         f"of {tiles.parameters['tile_size']} pixels; the results record the scheme"
     )
+
+
+def _without_folders(setting: Setting, files: Sequence[StageFiles]) -> dict[str, Any]:
+    """Return the parameters of a setting for the identity of a run.
+
+    The identity contains the content of the files that a stage reads. Therefore it does
+    not contain the folders of these files, and results stay valid if the user moves the
+    files.
+
+    Parameters
+    ----------
+    setting : Setting
+        Method with the values of all its parameters.
+    files : sequence of StageFiles
+        Files that the stages of the setting read.
+    """
+    parameters = setting.parameters
+    if not files:
+        return parameters
+    files_of_stage = {stage.address: stage.paths for stage in files if stage.paths}
+    for address, step in setting.pipeline.stages():
+        paths = files_of_stage.get(address, ())
+        for name, parameter in step.stage.parameters.items():
+            rule = path_rule(parameter.annotation)
+            value = parameters.get(f"{address}.{name}")
+            if rule is None or value is None or not paths:
+                continue
+            if rule.files_decide:
+                parameters[f"{address}.{name}"] = "content of files"
+            else:
+                name_of = functools.partial(_name_of_file, {path.resolve() for path in paths})
+                parameters[f"{address}.{name}"] = rule.replace(value, name_of)
+    return parameters
+
+
+def _name_of_file(files: Collection[Path], path: str) -> str:
+    """Return the name of a file without its folder, or the path of any other file.
+
+    Parameters
+    ----------
+    files : collection of Path
+        Resolved paths of the files whose folders have no influence.
+    path : str
+        Path of a file.
+    """
+    return Path(path).name if Path(path).resolve() in files else path
 
 
 def _files_of_stages(

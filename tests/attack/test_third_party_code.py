@@ -1,6 +1,7 @@
 """Third-party code is listed by `check`, and nothing executes it if the user forbids that."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -361,7 +362,15 @@ def test_pickled_objects_in_numpy_files_are_not_read(name, mark):
 
 # --- results folders --------------------------------------------------------------------------------------------------
 
-READERS = (("results", "o"), ("rank", "o"), ("report", "o"), ("results", "o", "--json"))
+READERS = (
+    ("results", "o"),
+    ("rank", "o"),
+    ("report", "o"),
+    ("results", "o", "--json"),
+    ("merge", "o", "--out", "merged"),
+    ("changes", "o", "merged"),
+    ("results", "o", "merged"),
+)
 
 
 def test_no_command_executes_code_that_a_results_folder_names(mark):
@@ -373,6 +382,8 @@ def test_no_command_executes_code_that_a_results_folder_names(mark):
     mark.unlink()
     for command in READERS:
         assert invoke(*command).exit_code == 0
+    # The folder has only one method, so there is nothing to compare.
+    assert invoke("differences", "o").exit_code == 2
     map_file = next(Path("o/maps").glob("*.pfm"))
     assert (
         invoke(
@@ -381,15 +392,134 @@ def test_no_command_executes_code_that_a_results_folder_names(mark):
         == 0
     )
     assert not mark.exists()
-    # Its resolved script is a script like any other: check lists the code, the switch refuses it.
+    # The resolved script names copies of the code: check lists them, the switch refuses them.
     listed = invoke("check", "o/s.resolved.yaml", "--no-plugins").stdout
-    assert f"the Python function {mark.parent / 'evil.py'}:match" in listed
-    assert f"the plug-in {mark.parent / 'stages.py'}" in listed
+    assert f"the Python function {mark.parent / 'o/plugins/evil.py'}:match" in listed
+    assert f"the plug-in {mark.parent / 'o/plugins/stages.py'}" in listed
     assert invoke("run", "o/s.resolved.yaml", "--no-plugins").exit_code == 2
-    assert (
-        invoke("run", "o/s.resolved.yaml").exit_code == 2
-    )  # the plug-in lies outside of the folder o
+    # A plug-in of a results folder is data until the user names it.
+    assert invoke("run", "o/s.resolved.yaml").exit_code == 2
+    assert invoke("run", "o").exit_code == 2
+    # The same holds for the copies of the code in the folder of a merge.
+    assert Path("merged/plugins/stages.py").is_file()
+    assert invoke("run", "merged").exit_code == 2
     assert not mark.exists()
+
+
+HOSTILE_PLUGINS = {
+    "above the folder": "../evil.py",
+    "far above the folder": "plugins/../../evil.py",
+    "absolute": "{folder}/evil.py",
+    "in the folder": "plugins/evil.py",
+    "a link": "plugins/link.py",
+    "without a name": "../.py",
+    "in an include": None,
+}
+"""Paths of a plug-in in a resolved script of a results folder."""
+
+
+@pytest.fixture
+def hostile_folder(mark):
+    """Write a results folder with copies of code, which a test completes by a script."""
+    Path("o/plugins").mkdir(parents=True)
+    for name in ("o/plugins/evil.py", ".py"):
+        shutil.copy("evil.py", name)
+    Path("o/plugins/link.py").symlink_to(mark.parent / "evil.py")
+    write_script("inner.yaml", {"plugins": ["evil.py"]})
+    return Path("o")
+
+
+@pytest.fixture(params=HOSTILE_PLUGINS)
+def hostile_script(request, mark, hostile_folder):
+    """Write a script that names a plug-in to a results folder, and return its path."""
+    plugin = HOSTILE_PLUGINS[request.param]
+    part = {"include": "../inner.yaml"}
+    if plugin is not None:
+        part = {"plugins": [plugin.format(folder=mark.parent)]}
+    write_script(hostile_folder / "s.resolved.yaml", BASE | COMPARISON | part)
+    return hostile_folder / "s.resolved.yaml"
+
+
+def test_a_results_folder_executes_no_plug_in(mark, hostile_script):
+    for words in (("run", "o"), ("run", "o", "--out", "new"), ("run", "./o", "--json")):
+        result = invoke(*words)
+        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        *lines, command = result.stderr.splitlines()
+        assert lines[0].startswith("error: o/s.resolved.yaml: a run executes the plug-in ")
+        assert command.startswith("stereo-framework run o/s.resolved.yaml")
+    assert not mark.exists()
+    assert not Path("new").exists()
+
+
+def test_no_command_executes_the_plug_in_of_a_resolved_script(mark, hostile_script):
+    for words in (("run",), ("check",), ("match", "--example", "--method")):
+        assert invoke(*words, hostile_script).exit_code == 2
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [*(("slot", kind) for kind in KINDS), *((place, "shell") for place in hidden_places({}, {}))],
+)
+def test_a_results_folder_executes_no_function_and_no_program(place, kind, mark, hostile_folder):
+    matcher, execution = matchers(mark)[kind]
+    for name in ("inner.yaml", "evil.py", "stages.py"):
+        Path("o", name).write_text("")
+    shutil.copy("evil.py", "o/evil.py")
+    shutil.copy("tool.sh", "o/tool.sh")
+    write_script("o/inner.yaml", {"matcher": matcher})
+    script = BASE | {"matcher": matcher}
+    if place != "slot":
+        script = hidden_places(matcher, {"use": "opencv_bm"})[place]
+    write_script("o/s.resolved.yaml", script)
+    result = invoke("run", "o", "--out", "new")
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    expected = execution.replace(f"{mark.parent}/evil", "o/evil")
+    assert expected.replace(f"{mark.parent}/tool", "o/tool") in result.stderr
+    assert not mark.exists()
+    assert not Path("new").exists()
+
+
+def test_a_module_that_a_results_folder_names_is_not_imported(mark, hostile_folder, monkeypatch):
+    Path("hostile_module.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(mark.parent)
+    script = BASE | COMPARISON | {"plugins": ["hostile_module"]}
+    write_script(hostile_folder / "s.resolved.yaml", script)
+    result = invoke("run", "o")
+    assert (result.exit_code, "the plug-in hostile_module" in result.stderr) == (2, True)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '{"scripts": ["../evil.resolved.yaml", "/etc/passwd", 3, null], "is_search": 1}',
+        '{"scripts": {"a": 1}, "repositories": 3}',
+        "[" * 100_000,
+        '"s.resolved.yaml"',
+        "\u202e\x1b[31m",
+    ],
+)
+def test_a_record_in_a_results_folder_adds_no_script(record, mark, hostile_folder):
+    evil = {"matcher": matchers(mark)["function"][0]}
+    write_script("evil.resolved.yaml", BASE | evil)
+    write_script(hostile_folder / "s.resolved.yaml", BASE | COMPARISON)
+    Path("o/origin.jsonl").write_text(record)
+    result = invoke("run", "o", "--out", "new")
+    assert result.exit_code == 0, result.output
+    assert [path.name for path in Path("new").glob("*.yaml")] == ["s.resolved.yaml"]
+    assert not mark.exists()
+
+
+def test_the_printed_command_cannot_be_extended_by_a_name(mark, hostile_folder):
+    name = "x; touch mark #\u202e\x1b[31m.py"
+    Path("o", name).write_text("")
+    script = BASE | COMPARISON | {"plugins": [name]}
+    write_script(hostile_folder / "s.resolved.yaml", script)
+    command = invoke("run", "o").stderr.splitlines()[-1]
+    assert command.isprintable()
+    assert shlex.split(command)[:4] == ["stereo-framework", "run", "o/s.resolved.yaml", "--plugin"]
+    assert len(shlex.split(command)) == 5
 
 
 def test_a_stored_script_of_a_paper_loads_no_plug_in(mark):

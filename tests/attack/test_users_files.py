@@ -1,6 +1,7 @@
 """What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
 
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -209,16 +210,22 @@ def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
     assert load({"include": "window", "plugins": [str(tmp_path / "plug.py")]}).plugins == (
         str(tmp_path / "plug.py"),
     )
-    # What was resolved names it by its whole path, and is as foreign.
-    assert (
-        invoke("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code
-        == 0
-    )
+
+
+def test_the_copy_of_a_plug_in_in_a_results_folder_is_not_run_unless_named(stranger):
+    words = ("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps")
+    assert invoke(*words).exit_code == 0
     for words in (
         ["run", "o/s.resolved.yaml"],
         ["match", "--example", "--method", "o/s.resolved.yaml", "-o", "m"],
     ):
-        assert [invoke(*words, *more).exit_code for more in ([], ["--plugin", "plug.py"])] == [2, 0]
+        stranger.unlink()
+        assert invoke(*words).exit_code == 2
+        assert not stranger.exists()
+        program = [sys.executable, "-m", "stereo_framework"]
+        command = [*program, *words, "--plugin", "o/plugins/plug.py"]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        assert stranger.exists()
 
 
 def test_check_without_plug_ins(tmp_path, stranger):

@@ -3,6 +3,7 @@
 from cli_parts import invoke
 
 from stereo_framework.io.output_folders import RECORD
+from stereo_framework.sweep.origin import ORIGIN
 
 SCENE = "middlebury-v3/trainingQ/Small"
 METHOD = {
@@ -32,6 +33,7 @@ def call(*arguments):
 def content(folder):
     """All files below a folder, and its folders; what SQLite and the kills leave beside them does not count."""
     left = (RECORD, "writer.lock", "results.sqlite", "results.sqlite-wal", "results.sqlite-shm")
+    left += (ORIGIN,)  # which contains the time of each command
     found = (
         path
         for path in sorted(folder.rglob("*"))

@@ -17,9 +17,10 @@ def test_run_json(cli):
     [record] = json.loads(result.stdout)
     about, times = (
         "id scene method parameters axes protocol statistics",
-        "energy matching_seconds seconds warnings error",
+        "energy matching_seconds seconds processor_seconds",
     )
-    assert " ".join(record) == f"{about} {times}"
+    provenance = "time host processor cores threads versions"
+    assert " ".join(record) == f"{about} {times} {provenance} warnings error"
     assert record["method"] == "window"
     assert "evaluation" in record["seconds"]
     stages = [seconds for name, seconds in record["seconds"].items() if name != "evaluation"]
