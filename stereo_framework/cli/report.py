@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from stereo_framework.cli import _shared
+from stereo_framework.core.errors import ParameterError
 
 
 def report(
-    folder: Path,
+    folders: list[Path],
     out: Path | None = None,
     limit: Annotated[int, typer.Option(min=0)] = 1000,
     single_file: Annotated[bool, typer.Option("--single-file")] = False,
@@ -23,8 +24,8 @@ def report(
 
     Parameters
     ----------
-    folder
-        The --out folder of a run.
+    folders
+        The --out folder of a run, or several folders, which then need --out.
     out
         The page to write; default: report.html in the folder. Its pictures lie beside it, in the folder assets.
     limit
@@ -34,6 +35,12 @@ def report(
     """
     from stereo_framework.page.run_page import run_page
 
-    path = out or folder / "report.html"
-    run_page(folder, limit=limit).write(path, single_file=single_file)
+    if out is None and len(folders) > 1:
+        message = (
+            f"{len(folders)} folders have no common place for the report; name the page with "
+            "--out PAGE.html"
+        )
+        raise ParameterError(message)
+    path = out or folders[0] / "report.html"
+    run_page(folders, limit=limit).write(path, single_file=single_file)
     print(_shared.as_typed(f"report: {path}"))

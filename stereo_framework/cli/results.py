@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +21,7 @@ _FORMATS = ("table", "csv", "markdown", "latex")
 
 
 def results(
-    folder: Path,
+    folders: list[Path],
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     sort: Annotated[str | None, typer.Option(metavar="[-]KEY,KEY")] = None,
     columns: Annotated[str | None, typer.Option(metavar="NAME,NAME")] = None,
@@ -38,8 +39,9 @@ def results(
 
     Parameters
     ----------
-    folder
+    folders
         The --out folder of a run. What its last run asked for is shown, and maps that evaluate added.
+        Of several folders, results that are in more than one are listed once.
     where
         Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.
     sort
@@ -61,9 +63,10 @@ def results(
     plots
         Write the plots and tables of the script's 'report' to the folder again.
     """
-    from stereo_framework.sweep import Store
     from stereo_framework.tables.results import where as select
 
+    if len(folders) > 1:
+        _refuse_several_folders({"--export": export is not None, "--plots": plots})
     if format not in _FORMATS:
         hint = nearest(format, _FORMATS, kind="formats")
         raise ParameterError(f"--format: no format {format!r}; {hint}")
@@ -93,20 +96,62 @@ def results(
         limit=limit,
         format="json" if json else format,
     )
-    with Store(folder) as store:
-        selected = select(store.results(every=every), where or [])
-        lacking = store.lacking()
-    if export is not None:
-        return _export(selected, export, folder)
-    if plots:
-        _write_plots(selected, folder)
-    elif group_by is not None:
-        _print_groups(selected, _shared.names(group_by), options)
-    else:
-        _print_listing(selected, options)
+    with _opened(folders, every=every) as (all_results, lacking):
+        selected = select(all_results, where or [])
+        if export is not None:
+            return _export(selected, export, folders[0])
+        if plots:
+            _write_plots(selected, folders[0])
+        elif group_by is not None:
+            _print_groups(selected, _shared.names(group_by), options)
+        else:
+            _print_listing(selected, options)
     if lacking:
         print(lacking, file=sys.stderr)
     return 0
+
+
+def _refuse_several_folders(options: Mapping[str, bool]) -> None:
+    """Refuse options that write into the results folder if there are several folders.
+
+    Parameters
+    ----------
+    options : mapping of str to bool
+        Whether the user has written an option, by its name.
+    """
+    for option, is_written in options.items():
+        if is_written:
+            message = (
+                f"{option}: writes into the results folder, so it needs exactly one folder; merge "
+                "the folders with 'stereo-framework merge FOLDER FOLDER --out DIR' first"
+            )
+            raise ParameterError(message)
+
+
+@contextlib.contextmanager
+def _opened(folders: Sequence[Path], *, every: bool) -> Iterator[tuple[ResultSet, str]]:
+    """Yield the results of all folders, and a message about missing results.
+
+    The store of a single folder stays open during the ``with`` block, because only the
+    results that are shown are read.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Results folders.
+    every : bool
+        Whether to yield results of earlier scripts, too.
+    """
+    from stereo_framework.sweep import Store
+    from stereo_framework.sweep.merging import combined_results
+
+    if len(folders) == 1:
+        with Store(folders[0]) as store:
+            yield store.query(every=every), store.lacking()
+        return
+    combined = combined_results(folders, every=every)
+    _shared.tell_some("warning", combined.warnings)
+    yield combined.results, combined.missing_text
 
 
 @dataclass(frozen=True)

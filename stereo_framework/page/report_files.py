@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
@@ -21,7 +23,8 @@ Reports = Iterable[tuple[ResultSet, Mapping[str, Any]]]
 def reports_of(results: ResultSet, scripts: Iterable[Mapping[str, Any]]) -> Reports:
     """Yield the key ``report`` of each script with the results of the script's methods.
 
-    Scripts without results or without this key are left out.
+    Scripts without results or without this key are left out. Parts of a divided sweep
+    have the same methods and the same report, which is then yielded once.
 
     Parameters
     ----------
@@ -30,10 +33,16 @@ def reports_of(results: ResultSet, scripts: Iterable[Mapping[str, Any]]) -> Repo
     scripts : iterable of mapping
         Scripts in the form of `Script.resolved`.
     """
+    earlier_texts: set[str] = set()
     for script in scripts:
-        methods = script.get("methods") or [script.get("name")]
+        methods = list(script.get("methods") or [script.get("name")])
+        # A comparison of texts ends, even if a hostile script nests aliases.
+        text = yaml.safe_dump([methods, script.get("report")])
+        if not script.get("report") or text in earlier_texts:
+            continue
+        earlier_texts.add(text)
         results_of_script = ResultSet(result for result in results if result.method in methods)
-        if results_of_script and script.get("report"):
+        if results_of_script:
             yield results_of_script, script["report"]
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from stereo_framework.core.errors import DataError, ParameterError, one_line, warn
+from stereo_framework.core.errors import DataError, ParameterError, few, one_line, warn
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.chart import CHARTS, chart_figure
@@ -30,6 +30,7 @@ from stereo_framework.page.stored_pictures import (
 )
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, ResultSet, Store
+from stereo_framework.sweep.merging import combined_results, united_scripts
 from stereo_framework.sweep.result import changed_maps_warning
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.sweep.value_text import cell_text, counted
@@ -64,6 +65,9 @@ _MOST_CURVES = 12
 If the scenes had more curves, the chart contains the means over the scenes.
 """
 
+_MOST_FOLDERS_IN_TITLE = 3
+"""Maximum number of folders whose names are in the title of a report."""
+
 _LEAST_POINTS = 3
 """Minimum number of points of a curve."""
 
@@ -71,13 +75,19 @@ MOST_RESULTS = 1000
 """Rows of a table of results, unless asked otherwise: more make a page that takes seconds to open."""
 
 
-def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS) -> Page:
-    """Make the report of an output folder.
+def run_page(
+    folders: PathLike | Sequence[PathLike],
+    *,
+    data: PathLike | None = None,
+    limit: int = MOST_RESULTS,
+) -> Page:
+    """Make the report of one or several output folders.
 
     Parameters
     ----------
-    folder : path-like
-        The ``--out`` folder of a run.
+    folders : path-like, or sequence of path-like
+        The ``--out`` folder of a run, or several of them. Results that several folders
+        contain are shown once.
     data : path-like, optional
         Data root, for ground truth and images next to the maps. Default: that of
         `load_scene`.
@@ -87,12 +97,12 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     Raises
     ------
     DataError
-        The folder contains no results.
+        A folder contains no results.
     """
-    folder = Path(folder)
-    with Store(folder) as store:
-        results, lacking = store.results(), store.lacking()
-    scripts = read_scripts(folder)
+    paths = _as_paths(folders)
+    contents = _read(paths)
+    results = contents.results
+    scripts = contents.scripts
     names = results.setting_names()
     most = limit or max(1, len(results))
     listed = results[:most]
@@ -118,17 +128,61 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "Times": [_times(listed, listed_names)],
         "Behind the numbers": _details(scripts, listed),
     }
-    lead = _counts(results, names, lacking)
+    lead = _counts(results, names, contents.lacking)
     if most < len(results):
+        listed_paths = " ".join(map(str, paths))
         lead += (
             f" The best of all stand in the summary; tables of single results show the first "
-            f"{most}: 'report {folder} --limit 0' shows all."
+            f"{most}: 'report {listed_paths} --limit 0' shows all."
         )
+    folder_names = few([path.resolve().name for path in paths], _MOST_FOLDERS_IN_TITLE)
     return Page(
-        f"Run: {folder.resolve().name}",
+        f"Run: {folder_names}",
         lead,
         [Section(title, blocks) for title, blocks in sections.items() if blocks],
     )
+
+
+def _as_paths(folders: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Return one or several folders as a list of paths."""
+    if isinstance(folders, str | os.PathLike):
+        return [Path(folders)]
+    return list(map(Path, folders))
+
+
+class _Contents(NamedTuple):
+    """The contents of the results folders of a report.
+
+    Parameters
+    ----------
+    results : ResultSet
+        All results.
+    lacking : str
+        Remark about missing results.
+    scripts : mapping of str to mapping
+        Resolved scripts by the names of their files.
+    """
+
+    results: ResultSet
+    lacking: str
+    scripts: Mapping[str, Mapping[str, Any]]
+
+
+def _read(folders: Sequence[Path]) -> _Contents:
+    """Read the results and the scripts of folders.
+
+    Warns
+    -----
+    ResultWarning
+        Two results of the same run contradict each other.
+    """
+    if len(folders) == 1:
+        [folder] = folders
+        with Store(folder) as store:
+            return _Contents(store.results(), store.lacking(), read_scripts(folder))
+    combined = combined_results(folders)
+    warn(combined.warnings)
+    return _Contents(combined.results, combined.missing_text, united_scripts(folders))
 
 
 class _PartsOfProtocols:

@@ -104,6 +104,12 @@ def test_scripts_get_the_results_of_their_methods(tmp_path):
     assert (tmp_path / "tables/t.csv").read_text().splitlines()[1:] == ["script,3.0,5.0"]
 
 
+def test_scripts_of_a_divided_sweep_have_one_report(tmp_path):
+    tables = {"tables": {"t": {"rows": "method", "columns": "scene", "value": BAD}}}
+    scripts = [{"name": "script", "seed": seed, "report": tables} for seed in (1, 2)]
+    assert len(write_reports(reports_of(_found(method="script"), scripts), tmp_path)) == 2
+
+
 def test_a_report_hides_no_other_one(tmp_path):
     reports = [
         {
