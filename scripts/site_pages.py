@@ -50,6 +50,7 @@ ROOMS = {
         "evaluation.user_metrics",
         "evaluation.protocols",
         "figures.chart",
+        "tables.differences",
         "tables.ranking",
     ],
     "Writing stages": [

@@ -39,6 +39,7 @@ _NAMES = {
     "user_pair.matching": ["match"],
     "script": ["load"],
     "sweep": ["run"],
+    "tables.differences": ["differences"],
     "tables.ranking": ["rank"],
     "tables.results": ["results"],
 }
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "chart",
     "dataset",
+    "differences",
     "evaluate",
     "load",
     "load_pair",
@@ -130,6 +132,7 @@ if TYPE_CHECKING:
     from stereo_framework.io import reader
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run
+    from stereo_framework.tables.differences import differences
     from stereo_framework.tables.ranking import rank
     from stereo_framework.tables.results import results
     from stereo_framework.user_pair.matching import match

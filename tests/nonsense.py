@@ -228,6 +228,17 @@ CALLS = {
     # Functions.
     "chart": (sf.chart, {"title": "a"}),
     "dataset": (sf.dataset, {"folder": "a", "names": _names, "protocol": "taxonomy2002"}),
+    "differences": (
+        sf.differences,
+        {
+            "results": FRAME,
+            "statistic": "bad_pixels_all",
+            "by": "method",
+            "baseline": "x",
+            "correction": "holm",
+            "block": "data_set",
+        },
+    ),
     "evaluate": (
         sf.evaluate,
         {

@@ -15,6 +15,7 @@ TEMPLATE_PAGES = {
     "docs/howto/build_a_method.md": "how-to guide",
     "docs/howto/import.md": "how-to guide",
     "docs/howto/more_images.md": "how-to guide",
+    "docs/howto/significance.md": "how-to guide",
     "docs/howto/editor.md": "how-to guide",
     "docs/troubleshooting.md": "how-to guide",
     "docs/architecture.md": "explanation",

@@ -27,12 +27,15 @@ from stereo_framework.cli import _shared
 from stereo_framework.cli._environment import check_environment, numba_message
 from stereo_framework.cli._progress import ending, interruptible
 from stereo_framework.cli._threads import check_threads, limited_threads
+from stereo_framework.cli.changes import changes
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
+from stereo_framework.cli.differences import differences
 from stereo_framework.cli.evaluate import evaluate
 from stereo_framework.cli.import_ import import_
 from stereo_framework.cli.match import match
+from stereo_framework.cli.merge import merge
 from stereo_framework.cli.methods import methods
 from stereo_framework.cli.rank import rank
 from stereo_framework.cli.report import report
@@ -59,7 +62,16 @@ _NO_THREAD = "can't start new thread"
 _COMMAND_GROUPS = {
     "Match your images": ("match", "choose"),
     "Run experiments": ("run", "tune", "check", "reproduce"),
-    "Evaluate and compare": ("evaluate", "compare", "rank", "results", "report"),
+    "Evaluate and compare": (
+        "evaluate",
+        "compare",
+        "rank",
+        "differences",
+        "results",
+        "report",
+        "merge",
+        "changes",
+    ),
     "Find and prepare": ("methods", "stages", "scenes", "import"),
 }
 """Groups of the commands in the help of the program."""
@@ -132,8 +144,6 @@ def _usage_remedy(command: str, message: str) -> str:
     """Return a remedy for a frequent usage error of a command, or an empty text."""
     if command == " rank" and message.endswith(": --protocol"):
         return "; --where protocol=NAME chooses the results of one"
-    if command == " results" and "extra argument" in message:
-        return "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
     if command == " reproduce" and message.startswith("Missing argument"):
         from stereo_framework.papers import PAPERS
 
@@ -516,8 +526,11 @@ for _function in (
     evaluate,
     compare,
     rank,
+    differences,
     results,
     report,
+    merge,
+    changes,
     methods,
     stages,
     scenes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +42,7 @@ def rank(
     Parameters
     ----------
     tables
-        Results folders or CSV files with a row for each method; several make one table.
+        Results folders or CSV files with a row for each method; several make one table, which contains equal results of several folders once.
     columns
         Names, groups (hci) or patterns of the metrics to rank by, separated by commas;
         default: the bad pixels of the regions, else the HCI metrics.
@@ -58,13 +58,11 @@ def rank(
         Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
         boundary; 'report' draws the curves.
     """
-    from stereo_framework.sweep.result_set import ResultSet
     from stereo_framework.tables.ranking import astar_verdict
     from stereo_framework.tables.results import where as select
     from stereo_framework.tables.scores import ranked
 
-    results_of_tables = [result for table in tables for result in _results(table)]
-    results = select(ResultSet(results_of_tables), where or [])
+    results = select(results_of_tables(tables), where or [])
     if boundary:
         unused_options = {
             "--columns": columns is not None,
@@ -116,15 +114,49 @@ def rank(
         _shared.say(astar_verdict(found.groups))
 
 
+def results_of_tables(tables: Sequence[Path]) -> ResultSet:
+    """Return the results of folders and CSV files, each result of the folders once."""
+    from stereo_framework.sweep.result_set import ResultSet
+
+    folders = [table for table in tables if not _is_csv_file(table)]
+    if len(folders) < 2:
+        return ResultSet(result for table in tables for result in _results(table))
+    files = [table for table in tables if _is_csv_file(table)]
+    results_of_files = [result for file in files for result in _results(file)]
+    return _results_of_folders(folders) + results_of_files
+
+
+def _results_of_folders(folders: Sequence[Path]) -> ResultSet:
+    """Return the results of several folders, and print what they lack."""
+    from stereo_framework.sweep.merging import combined_results
+
+    for folder in folders:
+        _refuse_file(folder)
+    combined = combined_results(folders)
+    _shared.tell_some("warning", combined.warnings)
+    if combined.missing_text:
+        _shared.tell("warning", combined.missing_text)
+    return combined.results
+
+
+def _is_csv_file(table: Path) -> bool:
+    return table.suffix.lower() == ".csv" and not table.is_dir()
+
+
+def _refuse_file(table: Path) -> None:
+    """Refuse a file that is not a CSV file."""
+    if table.is_file():
+        raise DataError(f"{table}: expected a results folder or a .csv file")
+
+
 def _results(table: Path) -> ResultSet:
     """Return the results of a folder or of a CSV file."""
     from stereo_framework.sweep import Store
     from stereo_framework.tables.formats import read_csv
 
-    if table.suffix.lower() == ".csv" and not table.is_dir():
+    if _is_csv_file(table):
         return read_csv(table)
-    if table.is_file():
-        raise DataError(f"{table}: expected a results folder or a .csv file")
+    _refuse_file(table)
     with Store(table) as store:
         results, lacking = store.results(), store.lacking()
     if lacking:

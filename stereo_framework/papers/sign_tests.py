@@ -36,6 +36,7 @@ from pandas import Series, concat
 from scipy.stats import beta, binomtest, norm
 
 from stereo_framework.papers.claim import Cases
+from stereo_framework.tables.paired_tests import holm_corrected
 
 LEVEL = 0.05
 """The level of the tests, for a sentence and, after correction, against it."""
@@ -241,19 +242,6 @@ def detectable_difference(differences: Series, level: float = LEVEL) -> float | 
         return None
     probability = beta.ppf(POWER, needed_count, scene_count - needed_count + 1)
     return float(differences.std(ddof=1) * norm.ppf(probability))
-
-
-def holm_corrected(p_values: Sequence[float]) -> list[float]:
-    """Return p values after Holm's correction for their number, in the same order."""
-    count = len(p_values)
-    order = sorted(range(count), key=lambda index: p_values[index])
-    corrected = [1.0] * count
-    # The corrected values have the same order as the p values.
-    largest = 0.0
-    for rank, index in enumerate(order):
-        largest = max(largest, (count - rank) * p_values[index])
-        corrected[index] = min(1.0, largest)
-    return corrected
 
 
 def cases_of_sign_tests(comparisons: Sequence[PairedComparison]) -> Cases:

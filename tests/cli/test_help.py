@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -102,8 +103,8 @@ NAMED_OPTIONS = {
     "check": {"--schema": ["--plugin"]},
     "evaluate": TRUTH_OPTIONS,
     "compare": TRUTH_OPTIONS,
-    "results": {"folder": ["--out"]},
-    "report": {"folder": ["--out"]},
+    "results": {"folders": ["--out"]},
+    "report": {"folders": ["--out", "--out"]},
     "scenes": {"sets": ["--fetch"]},
     "stages": {"--slot": ["--new"], "--new": ["--slot"]},
 }
@@ -143,10 +144,21 @@ def test_the_examples_work(tmp_path, monkeypatch):
         "{include: ssd, scenes: [synthetic/planes], sweep: {grid: {matching_cost.truncation: [1, 5, 20, 50]}}}"
     )
     # Other commands read the results of run.
-    commands = ["run", *(command for command in COMMANDS if command != "run")]
-    for words in (shlex.split(example) for command in commands for example in examples(command)):
-        result = invoke(*words)
-        assert result.exit_code == 0, f"{words}: {result.output}"
+    _check_examples("run")
+    for name in ("part1", "part2", "old", "new"):
+        shutil.copytree("results/ssd", f"results/{name}")
+    two_methods = ("run", "ssd", "window", "--scene", "synthetic/planes")
+    assert invoke(*two_methods, "--out", "results/methods").exit_code == 0
+    for command in COMMANDS:
+        if command != "run":
+            _check_examples(command)
+
+
+def _check_examples(command):
+    """Check that the examples of a command end without an error."""
+    for example in examples(command):
+        result = invoke(*shlex.split(example))
+        assert result.exit_code == 0, f"{example}: {result.output}"
 
 
 @pytest.mark.parametrize("words", [[], ["run", "--help"]])
