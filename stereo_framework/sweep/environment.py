@@ -22,22 +22,27 @@ _PACKAGES = (
 """Names of the installed packages whose versions are stored with each result."""
 
 
-@functools.cache
 def environment() -> dict[str, str]:
     """Return a description of this machine, and the versions of Python and packages.
 
     The value of ``cores`` is the number of cores that this process may use, as text.
     """
+    # The number of cores may change while the process runs.
+    return {**_machine(), "cores": str(available_cores()), **versions()}
+
+
+@functools.cache
+def _machine() -> dict[str, str]:
+    """Return the version of Python, and the system, host and processor."""
     return {
         "python": sys.version.split()[0],
         "system": f"{platform.system()} {platform.machine()}",
         "host": platform.node(),
         "processor": processor_name(),
-        "cores": str(available_cores()),
-        **versions(),
     }
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of the installed packages, by the name of the package."""
     installed = {}
