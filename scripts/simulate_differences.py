@@ -23,12 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.tables.paired_tests import (
-    FEWEST_SCENES_OF_DECISION,
-    LEVEL,
     bootstrap_intervals,
     corrected_p_values,
+    decided_signs,
     paired_p_values,
-    signs_of_differences,
 )
 
 SCENE_COUNTS = (8, 15, 30)
@@ -97,9 +95,9 @@ def simulate(scene_count: int, draw_count: int = DRAW_COUNT) -> Figures:
         coverage_of_better=coverage(better, better_mean),
         coverage_with_difficulty=coverage(hard_equal, 0.0),
         coverage_of_better_with_difficulty=coverage(hard_better, better_mean),
-        flagged=_percentage(decisions(equal, paired_p_values(equal)) != 0),
+        flagged=_percentage(decided_signs(equal, paired_p_values(equal)) != 0),
         flagged_family=flagged_families(generator, scene_count, draw_count),
-        detected=_percentage(decisions(better, paired_p_values(better)) < 0),
+        detected=_percentage(decided_signs(better, paired_p_values(better)) < 0),
     )
 
 
@@ -128,14 +126,6 @@ def coverage(differences: NDArray[np.float64], true_mean: float) -> float:
     return _percentage((low <= true_mean) & (true_mean <= high))
 
 
-def decisions(
-    differences: NDArray[np.float64], corrected: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return the sign of each mean difference that is decided, and 0 for the others."""
-    assert len(differences) >= FEWEST_SCENES_OF_DECISION
-    return np.where(corrected < LEVEL, signs_of_differences(differences), 0)
-
-
 def flagged_families(generator: np.random.Generator, scene_count: int, draw_count: int) -> float:
     """Return the percentage of the families of equal methods with a flagged pair."""
     pairs = list(itertools.combinations(range(FAMILY_SIZE), 2))
@@ -145,7 +135,7 @@ def flagged_families(generator: np.random.Generator, scene_count: int, draw_coun
         errors = generator.gamma(SHAPE, size=(scene_count, FAMILY_SIZE))
         differences = errors[:, first_methods] - errors[:, second_methods]
         corrected = corrected_p_values(paired_p_values(differences), "holm")
-        is_flagged[draw] = (decisions(differences, corrected) != 0).any()
+        is_flagged[draw] = (decided_signs(differences, corrected) != 0).any()
     return _percentage(is_flagged)
 
 

@@ -19,8 +19,9 @@ from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.optimization._stopping import PERIOD
 from stereo_framework.page.page import Statement
 from stereo_framework.papers.paper import Outcome
-from stereo_framework.papers.sign_tests import FEWEST_SCENES, LEVEL, POWER
+from stereo_framework.papers.sign_tests import POWER
 from stereo_framework.script import load
+from stereo_framework.tables.paired_tests import FEWEST_SCENES_OF_DECISION, LEVEL
 from stereo_framework.tables.tables import Table
 
 ROOT = Path(__file__).parents[1]
@@ -432,7 +433,7 @@ CLAIMS = (
     Claim(
         "docs/photographs.md",
         r"with fewer than (\w+) scenes decides nothing",
-        lambda: [word_of(FEWEST_SCENES)],
+        lambda: [word_of(FEWEST_SCENES_OF_DECISION)],
     ),
     Claim(
         "docs/photographs.md",

@@ -11,14 +11,12 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.cli.rank import results_of_tables
-from stereo_framework.core.errors import ParameterError, nearest, one_line
+from stereo_framework.core.errors import ParameterError, one_line
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import ResultSet
     from stereo_framework.tables.differences import MethodComparison, PairOfMethods
     from stereo_framework.tables.tables import Table
-
-_FORMATS = ("table", "csv", "markdown", "latex")
 
 _SMALLEST_SHOWN_P = 0.0001
 """Smaller p-values are printed as ``<0.0001``."""
@@ -39,7 +37,8 @@ def differences(
     """Test whether methods differ on the same scenes.
 
     The command prints the mean difference of each pair of methods, a 95 % interval, a
-    p-value and a verdict in words. At least six scenes are needed for a decision.
+    p-value and a verdict in words. A decision needs at least six scenes on which the
+    methods differ.
 
     Example: stereo-framework differences results/methods
 
@@ -48,8 +47,8 @@ def differences(
     Parameters
     ----------
     tables
-        Results folders or CSV files with a row for each method; several make one table,
-        which contains equal results of several folders once.
+        Results folders, or CSV files with a row for each method. Several are compared
+        together; a result that several folders contain counts once.
     statistic
         Statistic to compare; default: the first of the usual statistics, such as
         bad_pixels_nonocc.
@@ -68,18 +67,15 @@ def differences(
         Compare results with this scene, method, protocol, parameter or statistic, as in
         'results'; repeatable.
     limit
-        Most rows of a printed table; 0: all. Formats for machines hold all rows.
+        Maximum number of rows of the printed table; 0 prints all. CSV, Markdown, LaTeX
+        and JSON contain all rows.
     format
         table, csv, markdown or latex.
     """
     from stereo_framework.tables.differences import compare_methods
     from stereo_framework.tables.results import where as select
 
-    if format not in _FORMATS:
-        hint = nearest(format, _FORMATS, kind="formats")
-        raise ParameterError(f"--format: no format {format!r}; {hint}")
-    if json and format != "table":
-        raise ParameterError(f"one format at a time, not {format} and json")
+    _shared.check_format(format, json=json)
     results = select(results_of_tables(tables), where or [])
     name = statistic or _usual_statistic(results)
     comparison = compare_methods(
@@ -91,7 +87,7 @@ def differences(
         block=block,
         better_first=True,
     )
-    _shared.tell_some("warning", comparison.warnings)
+    _shared.tell("warning", *comparison.warnings)
     if json:
         _shared.print_json([pair.record() for pair in comparison.pairs])
     elif format == "table":
@@ -107,8 +103,10 @@ def differences(
 def _usual_statistic(results: ResultSet) -> str:
     """Return the first usual statistic whose lower or higher values are better."""
     from stereo_framework.tables.directions import better_direction
+    from stereo_framework.tables.method_scores import refuse_empty_results
     from stereo_framework.tables.tables import shown_statistics
 
+    refuse_empty_results(results)
     for name in shown_statistics(results):
         if better_direction(name):
             return name
@@ -144,7 +142,8 @@ def _print_comparison(comparison: MethodComparison, correction: str, *, limit: i
     """Print the pairs for a reader, and the meaning of the numbers."""
     pairs = comparison.pairs[: limit or None]
     has_blocks = comparison.pairs[0].blocks is not None
-    # On a narrow terminal, the last columns go below the others.
+    # A narrow terminal prints the last columns in a second table. Therefore the columns
+    # that every reader needs come first.
     header = ["first", "second", "verdict", "scenes"]
     if has_blocks:
         header.append("data sets")
@@ -205,8 +204,12 @@ def _explanations(comparison: MethodComparison, correction: str) -> list[str]:
     if correction == "none":
         corrected_text = f"p itself, which is not corrected for {pairs_text}"
     return [
-        "interval: 95 of 100 such intervals contain the mean difference on all scenes like these",
-        "p: how often two equally good methods would differ at least as clearly, by chance",
-        f"corrected p: {corrected_text}; below {LEVEL}, it decides",
-        "verdict: about the first method; 'not decided' does not mean that both are equally good",
+        "interval: if the experiment is repeated with other scenes of this kind, about 95 of 100 "
+        "intervals contain the true mean difference",
+        "p: the probability of differences at least as clear if both methods are equally good",
+        f"corrected p: {corrected_text}",
+        f"verdict: the verdict is better or worse if the corrected p-value is below {LEVEL}; it "
+        "describes the first method; 'not decided' does not mean that both are equally good",
+        "wins, ties: number of scenes on which the first method is better, and on which both "
+        "methods are equal",
     ]

@@ -30,22 +30,22 @@ scenes to reach a corrected level.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from pandas import Series, concat
-from scipy.stats import beta, binomtest, norm
+from scipy.stats import beta, norm
 
 from stereo_framework.papers.claim import Cases
-from stereo_framework.tables.paired_tests import holm_corrected
-
-LEVEL = 0.05
-"""The level of the tests, for a sentence and, after correction, against it."""
+from stereo_framework.sweep.value_text import counted
+from stereo_framework.tables.paired_tests import (
+    FEWEST_SCENES_OF_DECISION,
+    LEVEL,
+    holm_corrected,
+    sign_test,
+)
 
 POWER = 0.8
 """The probability with which a detectable difference is found significant."""
-
-FEWEST_SCENES = 6
-"""The smallest number of scenes whose sign test can be significant: 2 / 2**6 < 0.05."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class PairedComparison:
     @property
     def has_enough_scenes(self) -> bool:
         """Return whether the scenes suffice for significance if no errors are equal."""
-        return self.scene_count >= FEWEST_SCENES
+        return self.scene_count >= FEWEST_SCENES_OF_DECISION
 
     @cached_property
     def for_count(self) -> int:
@@ -136,8 +136,9 @@ class PairedComparison:
     def figures(self) -> str:
         """Return a line of text: the means, the scenes for the sentence, and p."""
         if not self.has_enough_scenes:
-            scenes = _scenes_text(self.scene_count)
-            return f"{self.name}: {scenes}, and a sign test needs at least {FEWEST_SCENES}"
+            scenes = counted(self.scene_count, "scene")
+            needed = f"a sign test needs at least {FEWEST_SCENES_OF_DECISION}"
+            return f"{self.name}: {scenes}, and {needed}"
         common = self.differences.index
         mean, other_mean = self.errors[common].mean(), self.other_errors[common].mean()
         means = f"{self.mean_format.format(mean)} and {self.mean_format.format(other_mean)}"
@@ -172,21 +173,12 @@ class PairedComparison:
         """Describe the number of scenes and the mean difference that a level needs."""
         needed_count = scenes_needed(self.unequal_count, level)
         if needed_count is None:
-            return f"more than {_scenes_text(self.unequal_count)} with a difference"
+            return f"more than {counted(self.unequal_count, 'scene')} with a difference"
         # Normally distributed differences are never equal, so all scenes count here.
         difference = detectable_difference(self.differences, level)
         assert difference is not None, "all scenes suffice if the unequal ones do"
         detectable = self.difference_format.format(difference)
         return f"{needed_count} of {self.unequal_count}, detectable {detectable}"
-
-
-@cache
-def sign_test(for_count: int, against_count: int) -> float:
-    """Return the p value of a two-sided sign test; 1 if all scenes are equal."""
-    unequal_count = for_count + against_count
-    if unequal_count == 0:
-        return 1.0
-    return float(binomtest(for_count, unequal_count).pvalue)
 
 
 def scenes_needed(unequal_count: int, level: float = LEVEL) -> int | None:
@@ -274,8 +266,3 @@ def cases_of_sign_tests(comparisons: Sequence[PairedComparison]) -> Cases:
 def _correction_text(p_value: float, test_count: int) -> str:
     """Return the corrected p value as text; empty for a single test."""
     return f", corrected for {test_count} tests {p_value:.2g}" if test_count > 1 else ""
-
-
-def _scenes_text(count: int) -> str:
-    """Return a number of scenes as text."""
-    return "1 scene" if count == 1 else f"{count} scenes"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from stereo_framework.core.errors import DataWarning, ParameterError, nearest, w
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.sweep.value_text import counted
-from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.frame_results import results_of_frame
 from stereo_framework.tables.grouping import group_items
 from stereo_framework.tables.method_scores import MethodScores, scores_of_methods
@@ -30,11 +29,13 @@ from stereo_framework.tables.paired_tests import (
     LEVEL,
     bootstrap_intervals,
     corrected_p_values,
+    decided_signs,
+    mean_difference,
     paired_p_values,
-    signs_of_differences,
+    round_differences,
     smallest_p_value,
 )
-from stereo_framework.tables.words import unit
+from stereo_framework.tables.words import statistic_title
 
 if TYPE_CHECKING:
     import pandas
@@ -47,6 +48,8 @@ DATA_SET = "data_set"
 """Name of the blocks that are made of the scenes of a data set."""
 
 BLOCKS = (DATA_SET,)
+
+_MEANING_OF_DIFFERENCE = "values of the first method minus values of the second method"
 
 
 @dataclass(frozen=True)
@@ -163,31 +166,37 @@ def differences(
     DataFrame
         A row for each pair of methods, in the order of the results. The columns:
 
-        - ``first``, ``second``: the methods. With `baseline`, it is the second method.
+        - ``first``, ``second``: the methods. With `baseline`, the second method is the
+          baseline.
         - ``scenes``: number of scenes that both methods have. With `block`, the column
           ``blocks`` has the number of their data sets.
-        - ``difference``: mean of the first method's values minus those of the second.
+        - ``difference``: mean of the values of the first method minus the values of the
+          second method.
         - ``low``, ``high``: ends of a 95 % interval of the mean difference, by the
-          studentized bootstrap. They are NaN with three or fewer scenes, and if the
-          differences have no spread.
+          studentized bootstrap. They are NaN with three or fewer scenes, if all
+          differences are equal, and if more than 5 % of the resamples have no spread
+          because most differences are equal.
         - ``p``: p-value of Wilcoxon's signed-rank test; with five or fewer scenes, of
           the exact sign test.
         - ``corrected_p``: p-value after the correction.
         - ``wins``, ``ties``: number of scenes on which the first method is better, and
           on which both methods are equal.
-        - ``verdict``: ``better`` or ``worse`` if the corrected p-value is below 0.05;
-          otherwise ``not decided``. With five or fewer scenes, ``cannot be decided with
-          3 scenes``, where 3 is the number of scenes.
+        - ``verdict``: ``better`` or ``worse`` if the corrected p-value is below 0.05
+          and the methods differ on at least six scenes; otherwise ``not decided``. With
+          five or fewer scenes, ``cannot be decided with 3 scenes``, where 3 is the
+          number of scenes.
 
-        ``attrs["notes"]`` has remarks on seeds and on missing scenes.
+        ``attrs["notes"]`` has remarks on seeds and on scenes without any value, and the
+        texts of all warnings.
 
     Raises
     ------
     ParameterError
         The results have several protocols or fewer than two methods, or a method has
-        several results on a scene that differ in more than the seed. Or no result has a
-        name or a value, neither lower nor higher values of the statistic are better, or
-        an argument has an unknown name.
+        several results on a scene that differ in more than the seed. Or no result has
+        one of the names in `by`, or no result has a value of the statistic. Or neither
+        lower nor higher values of the statistic are better, or an argument has an
+        unknown name.
 
     Warns
     -----
@@ -201,8 +210,13 @@ def differences(
     example because a run failed. A method lacks the value of a scene if one of its
     seeds lacks it.
 
+    The differences are rounded to 12 significant digits of the largest compared value,
+    so that rounding errors do not count as differences.
+
     The mean and the ranks of the differences can have opposite signs if one scene has a
-    very large difference. Such a pair is not decided.
+    very large difference. Such a pair is not decided. A pair whose methods differ on
+    fewer than six scenes is not decided either, although the p-value can be below 0.05
+    if many other scenes have equal values.
 
     `stereo_framework.tables.paired_tests` describes the interval, the treatment of
     equal and zero differences, and the corrections.
@@ -213,8 +227,8 @@ def differences(
     >>> errors = [4.1, 2.0, 6.3, 3.8, 5.2, 1.9, 5.0, 2.4, 8.1, 4.0, 6.9, 2.5]
     >>> methods = ["mine"] * 6 + ["sgm"] * 6
     >>> columns = {"scene": [*"abcdef"] * 2, "method": methods, "A90_all": errors}
-    >>> found = differences(pandas.DataFrame(columns), "A90_all")
-    >>> found[["first", "second", "scenes", "p", "wins", "verdict"]].values.tolist()
+    >>> pairs = differences(pandas.DataFrame(columns), "A90_all")
+    >>> pairs[["first", "second", "scenes", "p", "wins", "verdict"]].values.tolist()
     [['mine', 'sgm', 6, 0.03125, 6, 'better']]
     """
     import pandas
@@ -256,26 +270,34 @@ def compare_methods(
     keys : sequence of str
         Names that distinguish the methods.
     better_first : bool
-        Whether to sort the methods by their means, the best first, instead of the order
-        of the results. Without `baseline`, the first method of each pair is then the
-        one with the better mean.
+        Whether to sort the methods by their means, the best first. Without `baseline`,
+        the first method of each pair is then the method with the better mean on the
+        common scenes. Default: the order of the results.
     """
     _check_choices(correction, block)
     scores = scores_of_methods(results, statistic, keys)
     if better_first:
         scores = scores.sorted_by_mean()
+    rules = _Rules(lower_is_better=scores.lower_is_better, has_blocks=block is not None)
     samples = [
-        _sample(scores, first, second, has_blocks=block is not None)
+        _sample(scores, first, second, rules)
         for first, second in _indices_of_pairs(scores.methods, baseline)
     ]
     if better_first and baseline is None:
-        samples = [sample.with_better_first() for sample in samples]
+        # The order of the means on all scenes is not enough, because the means on the
+        # scenes that both methods have can be in the opposite order.
+        samples = [_with_better_first(sample, rules) for sample in samples]
 
-    tests = _tests(samples, correction)
-    warnings = [*scores.notes_on_missing_scenes(), *_warnings_on_decisions(samples, correction)]
+    statistics = _compute_statistics(samples, correction)
+    pairs = [_pair(sample, rules, statistics, i) for i, sample in enumerate(samples)]
+    warnings = list(scores.warnings_on_missing_scenes())
+    warning = _warning_without_decision(samples, rules, correction)
+    if warning is not None:
+        warnings.append(warning)
+    title = f"{statistic_title(statistic)}: {_MEANING_OF_DIFFERENCE}"
     return MethodComparison(
-        pairs=tuple(_pair(sample, tests, i) for i, sample in enumerate(samples)),
-        title=_title(statistic),
+        pairs=tuple(pairs),
+        title=title,
         notes=scores.notes,
         warnings=tuple(warnings),
         protocol=results.protocol,
@@ -315,6 +337,31 @@ def _indices_of_pairs(methods: Sequence[str], baseline: str | None) -> Iterable[
     return [(first, second) for first in range(len(methods)) if first != second]
 
 
+@dataclass(frozen=True)
+class _Rules:
+    """The rules that all pairs of a comparison share.
+
+    Parameters
+    ----------
+    lower_is_better : bool
+        Whether lower values of the statistic are better.
+    has_blocks : bool
+        Whether the units of the comparison are blocks. Otherwise, they are scenes.
+    """
+
+    lower_is_better: bool
+    has_blocks: bool
+
+    @property
+    def noun(self) -> str:
+        """Noun for the scene or block to which a difference belongs."""
+        return "data set" if self.has_blocks else "scene"
+
+    def gains(self, differences: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return differences that are positive if the first method is better."""
+        return -differences if self.lower_is_better else differences
+
+
 @dataclass(frozen=True, eq=False)
 class _Sample:
     """The differences of two methods.
@@ -327,37 +374,24 @@ class _Sample:
         Number of scenes that both methods have.
     differences : ndarray, float64, (scenes or blocks,)
         Values of the first method minus values of the second method.
-    has_blocks : bool
-        Whether the differences are those of blocks.
-    lower_is_better : bool
-        Whether lower values of the statistic are better.
     """
 
     first: str
     second: str
     scene_count: int
     differences: NDArray[np.float64]
-    has_blocks: bool
-    lower_is_better: bool
-
-    @property
-    def noun(self) -> str:
-        """Noun for the scene or block to which a difference belongs."""
-        return "data set" if self.has_blocks else "scene"
-
-    @property
-    def gains(self) -> NDArray[np.float64]:
-        """Differences with a sign that is positive if the first method is better."""
-        return -self.differences if self.lower_is_better else self.differences
-
-    def with_better_first(self) -> _Sample:
-        """Exchange the methods if the second method has the better mean."""
-        if self.gains.sum() >= 0:
-            return self
-        return replace(self, first=self.second, second=self.first, differences=-self.differences)
 
 
-def _sample(scores: MethodScores, first: int, second: int, *, has_blocks: bool) -> _Sample:
+def _with_better_first(sample: _Sample, rules: _Rules) -> _Sample:
+    """Exchange the methods if the second method has the better mean."""
+    if rules.gains(sample.differences).sum() >= 0:
+        return sample
+    return replace(
+        sample, first=sample.second, second=sample.first, differences=-sample.differences
+    )
+
+
+def _sample(scores: MethodScores, first: int, second: int, rules: _Rules) -> _Sample:
     """Return the differences of two methods on the scenes that both have.
 
     Parameters
@@ -366,39 +400,38 @@ def _sample(scores: MethodScores, first: int, second: int, *, has_blocks: bool) 
         Values of all methods.
     first, second : int
         Indices of the two methods.
-    has_blocks : bool
+    rules : _Rules
         Whether to average the differences over the scenes of each data set.
     """
     differences = scores.values[first] - scores.values[second]
     common = np.flatnonzero(~np.isnan(differences))
     sample_differences = differences[common]
-    if has_blocks:
+    if rules.has_blocks:
         data_sets = [scores.scenes[i].partition("/")[0] for i in common]
         indices_of_data_set = group_items(range(len(common)), data_sets.__getitem__)
         means = [sample_differences[indices].mean() for indices in indices_of_data_set.values()]
         sample_differences = np.array(means, np.float64)
+    largest_value = np.abs(scores.values[[first, second]][:, common]).max(initial=0.0)
     return _Sample(
         first=scores.methods[first],
         second=scores.methods[second],
         scene_count=len(common),
-        differences=sample_differences,
-        has_blocks=has_blocks,
-        lower_is_better=scores.lower_is_better,
+        differences=round_differences(sample_differences, float(largest_value)),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Tests:
-    """Intervals and tests of all pairs.
+class _PairStatistics:
+    """Intervals, p-values and decisions of all pairs.
 
     Parameters
     ----------
     intervals : ndarray, float64, (2, pairs)
+        Ends of the intervals.
     p_values, corrected : ndarray, float64, (pairs,)
         The p-values before and after the correction.
     signs : ndarray, int64, (pairs,)
-        1 if the first method is better, -1 if it is worse, and 0 if the mean and the
-        ranks contradict each other.
+        Signs of the mean differences that are decided, and 0 for the others.
     """
 
     intervals: NDArray[np.float64]
@@ -407,82 +440,82 @@ class _Tests:
     signs: NDArray[np.int64]
 
 
-def _tests(samples: Sequence[_Sample], correction: str) -> _Tests:
-    """Compute the intervals and tests of all pairs."""
+def _compute_statistics(samples: Sequence[_Sample], correction: str) -> _PairStatistics:
+    """Compute the intervals, p-values and decisions of all pairs."""
     intervals = np.full((2, len(samples)), np.nan)
     p_values = np.full(len(samples), np.nan)
     signs = np.zeros(len(samples), np.int64)
     # Pairs with the same number of scenes are computed together, for speed.
     groups = group_items(range(len(samples)), lambda i: len(samples[i].differences))
-    for scene_count, indices in groups.items():
-        if scene_count > 0:
-            table = np.stack([samples[i].differences for i in indices], axis=1)
-            gains = np.stack([samples[i].gains for i in indices], axis=1)
-            intervals[:, indices] = bootstrap_intervals(table)
-            p_values[indices] = paired_p_values(table)
-            signs[indices] = signs_of_differences(gains)
-    return _Tests(intervals, p_values, corrected_p_values(p_values, correction), signs)
+    groups.pop(0, None)
+    tables: list[NDArray[np.float64]] = []
+    for indices in groups.values():
+        table = np.stack([samples[i].differences for i in indices], axis=1)
+        intervals[:, indices] = bootstrap_intervals(table)
+        p_values[indices] = paired_p_values(table)
+        tables.append(table)
+
+    # The correction needs the p-values of all pairs.
+    corrected = corrected_p_values(p_values, correction)
+    for indices, table in zip(groups.values(), tables, strict=True):
+        signs[indices] = decided_signs(table, corrected[indices])
+    return _PairStatistics(intervals, p_values, corrected, signs)
 
 
-def _pair(sample: _Sample, tests: _Tests, index: int) -> PairOfMethods:
+def _pair(sample: _Sample, rules: _Rules, statistics: _PairStatistics, index: int) -> PairOfMethods:
     """Return the difference and the verdict of the pair with an index."""
     count = len(sample.differences)
-    low, high = tests.intervals[:, index].tolist()
+    gains = rules.gains(sample.differences)
+    low, high = statistics.intervals[:, index].tolist()
     return PairOfMethods(
         first=sample.first,
         second=sample.second,
         scenes=sample.scene_count,
-        blocks=count if sample.has_blocks else None,
-        difference=float(sample.differences.mean()) if count else math.nan,
+        blocks=count if rules.has_blocks else None,
+        difference=float(mean_difference(sample.differences)) if count else math.nan,
         low=low,
         high=high,
-        p=float(tests.p_values[index]),
-        corrected_p=float(tests.corrected[index]),
-        wins=int(np.count_nonzero(sample.gains > 0)),
-        ties=int(np.count_nonzero(sample.gains == 0)),
-        verdict=_verdict(sample, tests.corrected[index], tests.signs[index]),
+        p=float(statistics.p_values[index]),
+        corrected_p=float(statistics.corrected[index]),
+        wins=int(np.count_nonzero(gains > 0)),
+        ties=int(np.count_nonzero(gains == 0)),
+        verdict=_verdict(count, rules, statistics.signs[index]),
     )
 
 
-def _verdict(sample: _Sample, corrected_p: float, sign: int) -> str:
+def _verdict(count: int, rules: _Rules, sign: int) -> str:
     """Return whether the first method is better, in words.
 
     Parameters
     ----------
-    sample : _Sample
-        The differences of the pair.
-    corrected_p : float
-        The corrected p-value.
+    count : int
+        Number of the differences.
+    rules : _Rules
+        The units and the direction of the statistic.
     sign : int
-        1 if the first method is better, -1 if it is worse, and 0 if this is not clear.
+        Sign of the mean difference if it is decided, and 0 otherwise.
     """
-    count = len(sample.differences)
     if count < FEWEST_SCENES_OF_DECISION:
-        return f"cannot be decided with {counted(count, sample.noun)}"
-    if corrected_p >= LEVEL or sign == 0:
+        return f"cannot be decided with {counted(count, rules.noun)}"
+    if sign == 0:
         return NOT_DECIDED
-    return BETTER if sign > 0 else WORSE
+    has_lower_values = sign < 0
+    return BETTER if has_lower_values == rules.lower_is_better else WORSE
 
 
-def _warnings_on_decisions(samples: Sequence[_Sample], correction: str) -> Iterator[str]:
-    """Yield a warning if the correction excludes a decision for every pair."""
+def _warning_without_decision(
+    samples: Sequence[_Sample], rules: _Rules, correction: str
+) -> str | None:
+    """Return a warning if the correction excludes a decision for every pair."""
     test_count = sum(1 for sample in samples if len(sample.differences))
-    largest_sample = max(samples, key=lambda sample: len(sample.differences))
-    scene_count = len(largest_sample.differences)
+    scene_count = max(len(sample.differences) for sample in samples)
     smallest_p = smallest_p_value(scene_count)
     multiplies = correction in ("holm", "bonferroni")
     is_decidable = test_count * smallest_p < LEVEL
-    if scene_count >= FEWEST_SCENES_OF_DECISION and multiplies and not is_decidable:
-        yield (
-            f"no pair can be decided: with {counted(scene_count, largest_sample.noun)}, no p-value "
-            f"is below {smallest_p:.2g}, and the correction for {test_count} pairs needs one below "
-            f"{LEVEL / test_count:.2g}; compare fewer pairs, as with a baseline, or add "
-            f"{largest_sample.noun}s"
-        )
-
-
-def _title(statistic: str) -> str:
-    """Describe the differences, with the unit and the direction of the statistic."""
-    remarks = [unit(statistic), f"{better_direction(statistic)} is better"]
-    listed = ", ".join(filter(None, remarks))
-    return f"{statistic} ({listed}): values of the first method minus values of the second method"
+    if scene_count < FEWEST_SCENES_OF_DECISION or not multiplies or is_decidable:
+        return None
+    return (
+        f"no pair can be decided: with {counted(scene_count, rules.noun)}, no p-value is below "
+        f"{smallest_p:.2g}, and the correction for {test_count} pairs needs one below "
+        f"{LEVEL / test_count:.2g}; compare fewer pairs, as with a baseline, or add {rules.noun}s"
+    )

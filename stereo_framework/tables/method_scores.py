@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError, few
+from stereo_framework.sweep.missing import MISSING
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result_set import ResultSet, hashable
-from stereo_framework.sweep.value_text import counted
+from stereo_framework.sweep.value_text import counted, setting_text
 from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.grouping import group_items
-from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.words import caption, short_names
 
 _MAX_NAMES = 6
@@ -51,17 +53,16 @@ class MethodScores:
 
     def sorted_by_mean(self) -> MethodScores:
         """Sort the methods by the means of their values, the best first."""
-        sort_keys = [_mean_of_present(row) for row in self.values]
-        if not self.lower_is_better:
-            sort_keys = [-mean for mean in sort_keys]
-        # A method without a value comes last, because NaN would not be sorted.
-        sort_keys = [math.inf if math.isnan(key) else key for key in sort_keys]
-        order = sorted(range(len(sort_keys)), key=sort_keys.__getitem__)
+        value_counts = np.count_nonzero(~np.isnan(self.values), axis=1)
+        # The mean of a method without a value is 0 / 0, so it is NaN and comes last.
+        with np.errstate(invalid="ignore"):
+            means = np.nansum(self.values, axis=1) / value_counts
+        order = np.argsort(means if self.lower_is_better else -means, kind="stable")
         methods = tuple(self.methods[i] for i in order)
         return replace(self, methods=methods, values=self.values[order])
 
-    def notes_on_missing_scenes(self) -> Iterator[str]:
-        """Yield a note for each method that lacks scenes which other methods have."""
+    def warnings_on_missing_scenes(self) -> Iterator[str]:
+        """Yield a warning for each method that lacks scenes of the other methods."""
         shown_names = short_names(self.scenes)
         for method, row in zip(self.methods, self.values, strict=True):
             missing = [shown_names[self.scenes[i]] for i in np.flatnonzero(np.isnan(row))]
@@ -72,12 +73,6 @@ class MethodScores:
                     f"{counted(len(self.scenes), 'scene')} ({listed}), because a run failed or is "
                     "missing there; its pairs leave these scenes out"
                 )
-
-
-def _mean_of_present(values: NDArray[np.float64]) -> float:
-    """Return the mean of the values that are present, or NaN without such values."""
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if len(present) else math.nan
 
 
 def scores_of_methods(results: ResultSet, statistic: str, keys: Sequence[str]) -> MethodScores:
@@ -100,7 +95,8 @@ def scores_of_methods(results: ResultSet, statistic: str, keys: Sequence[str]) -
         neither lower nor higher values of the statistic are better.
     """
     _ = results.protocol  # The property refuses results of several protocols.
-    direction = _direction(results, statistic)
+    refuse_empty_results(results)
+    _check_statistic(results, statistic)
     _check_keys(results, keys)
     methods_of_results = _method_names(results, keys)
     scenes_of_results = results.column("scene")
@@ -123,18 +119,22 @@ def scores_of_methods(results: ResultSet, statistic: str, keys: Sequence[str]) -
         methods=methods,
         scenes=tuple(scenes[i] for i in np.flatnonzero(has_value)),
         values=values[:, has_value],
-        lower_is_better=direction == "lower",
+        lower_is_better=better_direction(statistic) == "lower",
         notes=tuple(notes),
     )
 
 
-def _direction(results: ResultSet, statistic: str) -> str:
-    """Return whether lower or higher values of a statistic are better."""
+def refuse_empty_results(results: ResultSet) -> None:
+    """Refuse an empty set of results."""
     if not results:
-        raise ParameterError("nothing to compare: there are no results")
+        message = "nothing to compare: there are no results; select the results of several methods"
+        raise ParameterError(message)
+
+
+def _check_statistic(results: ResultSet, statistic: str) -> None:
+    """Refuse a statistic without a direction, and a statistic that no result has."""
     results.check_name(statistic)
-    direction = better_direction(statistic)
-    if not direction:
+    if not better_direction(statistic):
         message = (
             f"{statistic!r}: neither lower nor higher values are better, so methods cannot be "
             "compared by it; choose another statistic, such as bad_pixels_nonocc"
@@ -143,7 +143,6 @@ def _direction(results: ResultSet, statistic: str) -> str:
     if all(math.isnan(number) for number in _finite_numbers(results, statistic)):
         message = f"{statistic!r}: no result has a value of it; choose another statistic"
         raise ParameterError(message)
-    return direction
 
 
 def _check_keys(results: ResultSet, keys: Sequence[str]) -> None:
@@ -160,12 +159,59 @@ def _check_keys(results: ResultSet, keys: Sequence[str]) -> None:
 
 
 def _method_names(results: ResultSet, keys: Sequence[str]) -> list[str]:
-    """Return the name of the method of each result, such as ``window, size=9``."""
-    columns = [map(hashable, results.column(key)) for key in keys]
+    """Return the name of the method of each result, such as ``window, size=9``.
+
+    Results have the same name only if they have equal values of all keys.
+    """
+    columns = [map(_distinguishable, results.column(key)) for key in keys]
     rows = list(zip(*columns, strict=True))
     # Thousands of results usually have only few methods.
-    name_of_row = {row: caption(keys, row) or "-" for row in dict.fromkeys(rows)}
+    different_rows = list(dict.fromkeys(rows))
+    names = _different_names(keys, list(map(_values_of_row, different_rows)))
+    name_of_row = dict(zip(different_rows, names, strict=True))
     return [name_of_row[row] for row in rows]
+
+
+def _distinguishable(value: Any) -> tuple[Any, bool]:
+    """Return a hashable value that is equal only for equal settings.
+
+    In Python, 1 and True are equal, so the second item is whether the value is a truth
+    value.
+    """
+    return hashable(value), isinstance(value, bool)
+
+
+def _values_of_row(row: Sequence[tuple[Any, bool]]) -> list[Any]:
+    """Return the values of a row of results of `_distinguishable`."""
+    return [value for value, _ in row]
+
+
+def _different_names(keys: Sequence[str], values_of_rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Return a different name for each row of values, as short as possible.
+
+    The captions of two rows can be equal, because a caption has only the last part of
+    each key. The names then have whole keys. If even these are equal, such as those of
+    the number 9 and the text "9", the names have the values as in Python code.
+    """
+    names = [caption(keys, values) or "-" for values in values_of_rows]
+    for value_text in (setting_text, repr):
+        if len(set(names)) == len(names):
+            break
+        names = [_name_with_whole_keys(keys, values, value_text) for values in values_of_rows]
+    return names
+
+
+def _name_with_whole_keys(
+    keys: Sequence[str], values: Sequence[Any], value_text: Callable[[Any], str]
+) -> str:
+    """Return a name such as ``window, aggregation.box.size=9``."""
+    parts: list[str] = []
+    for key, value in zip(keys, values, strict=True):
+        if key == "method":
+            parts.append(str(value))
+        elif value is not MISSING:
+            parts.append(f"{key}={value_text(value)}")
+    return ", ".join(parts) or "-"
 
 
 def _finite_numbers(results: ResultSet, statistic: str) -> list[float]:
@@ -189,14 +235,14 @@ def _refuse_several_settings(
     repeated = {cell: indices for cell, indices in indices_by_cell.items() if len(indices) > 1}
     if not repeated:
         return
-    names = [name for name in results.varying() if name not in ("scene", *keys)]
+    names = [name for name in _possible_settings(results) if name not in ("scene", *keys)]
     columns: dict[str, list[Any]] = {}
     for name in names:
-        columns[name] = list(map(hashable, results.column(name)))
+        columns[name] = list(map(_distinguishable, results.column(name)))
 
     for (method, scene), indices in repeated.items():
         varying = [name for name in names if _count_values(columns[name], indices) > 1]
-        settings = [name for name in varying if not _is_seed(name)]
+        settings = [name for name in varying if not is_seed(name)]
         if settings:
             message = (
                 f"{method!r} has {len(indices)} results on {scene}, which differ in "
@@ -204,13 +250,24 @@ def _refuse_several_settings(
                 f"{','.join([*keys, settings[0]])}, or select one of their values"
             )
             raise ParameterError(message)
-        seeds = list(zip(*[columns[name] for name in varying], strict=True))
-        if not seeds or _count_values(seeds, indices) < len(indices):
+        count = _largest_repetition([columns[name] for name in varying], indices)
+        if count > 1:
             message = (
-                f"{method!r} has two results on {scene} with the same settings, of an earlier "
-                "version of the code or of the scene; leave out results of earlier scripts"
+                f"{method!r} has {count} results on {scene} whose settings are equal; keep one of "
+                "them; results of an earlier version of the code or of the scene are a possible "
+                "cause"
             )
             raise ParameterError(message)
+
+
+def _possible_settings(results: ResultSet) -> list[str]:
+    """Return the names of the settings in which results of a method can differ."""
+    names = results.varying()
+    if not results.axis_names():
+        # A parameter does not vary if some results have one value and others have none.
+        # Without axes, such as in a DataFrame, the parameter is a setting nevertheless.
+        names += results.parameter_names()
+    return list(dict.fromkeys(names))
 
 
 def _count_values(column: Sequence[Any], indices: Sequence[int]) -> int:
@@ -218,7 +275,15 @@ def _count_values(column: Sequence[Any], indices: Sequence[int]) -> int:
     return len({column[i] for i in indices})
 
 
-def _is_seed(name: str) -> bool:
+def _largest_repetition(columns: Sequence[Sequence[Any]], indices: Sequence[int]) -> int:
+    """Return how often the most frequent row occurs at some indices of columns."""
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for i in indices:
+        counts[tuple(column[i] for column in columns)] += 1
+    return max(counts.values())
+
+
+def is_seed(name: str) -> bool:
     """Return whether a name is that of an axis or a parameter with a seed."""
     return name.rpartition(".")[2] == "seed"
 

@@ -19,18 +19,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.05
-"""A corrected p-value below this level decides for one of two methods."""
+"""If the corrected p-value is below this level, the verdict is better or worse."""
 
-COVERAGE = 0.95
+INTERVAL_PROBABILITY = 0.95
 """Probability with which an interval should contain the true mean difference."""
 
 FEWEST_SCENES_OF_INTERVAL = 4
 """Smallest number of scenes for which `bootstrap_intervals` gives an interval."""
 
 FEWEST_SCENES_OF_DECISION = 6
-"""Smallest number of scenes on which a p-value can be below `LEVEL`.
+"""Smallest number of scenes with a difference on which a decision is possible.
 
-With five scenes, the smallest p-value is 2 / 2**5 = 0.0625.
+With five such scenes, the smallest p-value of both exact tests is 2 / 2**5 = 0.0625,
+which is not below `LEVEL`.
 """
 
 RESAMPLE_COUNT = 9999
@@ -39,8 +40,17 @@ RESAMPLE_COUNT = 9999
 Together with the sample they are 10,000, so the quantile for 95 % is one of the values.
 """
 
+_MOST_SCENES_OF_EXACT_TEST = 50
+"""Largest number of scenes for which SciPy's test is exact without ties and zeros."""
+
 _MOST_SCENES_OF_EXACT_TIES = 13
 """Largest number of scenes for which SciPy's test is exact with ties or zeros."""
+
+_SIGNIFICANT_DIGITS = 12
+"""Number of digits of the largest compared value to which differences are rounded."""
+
+_MOST_DECIMALS = 300
+"""Maximum number of decimals, because NumPy multiplies by the power of ten."""
 
 _SEED = 0
 _PAIRS_AT_ONCE = 64
@@ -48,6 +58,49 @@ _PAIRS_AT_ONCE = 64
 
 _ROUNDING = 1e-12
 """Relative size below which a spread is regarded as a rounding error."""
+
+
+def round_differences(
+    differences: NDArray[np.float64], largest_value: float
+) -> NDArray[np.float64]:
+    """Round differences to 12 significant digits of the compared values.
+
+    Floating-point numbers represent most decimal fractions only approximately.
+    Therefore equal differences, such as 10.3 - 9.6 and 9.7 - 9.0, are not equal before
+    they are rounded, and the mean of 0.7 and -0.7 may not be 0.
+
+    Parameters
+    ----------
+    differences : ndarray, float64, (scenes,)
+        Differences of compared values, or their means over blocks.
+    largest_value : float
+        Largest absolute value that was compared.
+
+    Examples
+    --------
+    >>> differences = np.array([10.3 - 9.6, 9.7 - 9.0])
+    >>> differences.tolist(), round_differences(differences, 10.3).tolist()
+    ([0.7000000000000011, 0.6999999999999993], [0.7, 0.7])
+    """
+    if largest_value == 0:
+        return differences
+    digits_before_point = math.floor(math.log10(largest_value)) + 1
+    decimals = min(_SIGNIFICANT_DIGITS - digits_before_point, _MOST_DECIMALS)
+    # The sum with 0 replaces -0, which would be printed with its sign.
+    return np.round(differences, decimals) + 0.0
+
+
+def mean_difference(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each pair; 0 if the mean is only a rounding error.
+
+    Parameters
+    ----------
+    differences : ndarray, float64, (scenes, ...)
+        Differences of at least one scene.
+    """
+    means = differences.mean(axis=0)
+    largest = np.abs(differences).max(axis=0)
+    return np.where(np.abs(means) > _ROUNDING * largest, means, 0.0)
 
 
 def bootstrap_intervals(differences: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,15 +141,15 @@ def bootstrap_intervals(differences: NDArray[np.float64]) -> NDArray[np.float64]
         return intervals
 
     means = differences.mean(axis=0)
-    sizes = np.abs(differences).max(axis=0)
-    has_spread = np.ptp(differences, axis=0) > _ROUNDING * sizes
+    largest = np.abs(differences).max(axis=0)
+    has_spread = np.ptp(differences, axis=0) > _ROUNDING * largest
     pairs = np.flatnonzero(has_spread)
     for start in range(0, len(pairs), _PAIRS_AT_ONCE):
         chunk = pairs[start : start + _PAIRS_AT_ONCE]
-        # Without this division, the squares of very large or small differences are not
-        # finite or 0.
-        scaled = (differences[:, chunk] - means[chunk]) / sizes[chunk]
-        standard_errors = sizes[chunk] * scaled.std(axis=0, ddof=1) / math.sqrt(scene_count)
+        # Without the division, the squares of very large differences would be infinite,
+        # and those of very small differences 0.
+        scaled = (differences[:, chunk] - means[chunk]) / largest[chunk]
+        standard_errors = largest[chunk] * scaled.std(axis=0, ddof=1) / math.sqrt(scene_count)
         half_widths = _quantiles_of_studentized_means(scaled) * standard_errors
         half_widths[np.isinf(half_widths)] = np.nan
         intervals[0, chunk] = means[chunk] - half_widths
@@ -105,7 +158,7 @@ def bootstrap_intervals(differences: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _quantiles_of_studentized_means(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the `COVERAGE` quantile of the absolute studentized means of each pair.
+    """Return the 95 % quantile of the absolute studentized means of each pair.
 
     Parameters
     ----------
@@ -127,8 +180,9 @@ def _quantiles_of_studentized_means(deviations: NDArray[np.float64]) -> NDArray[
     has_spread = variances > _ROUNDING * mean_squares
     standard_errors = np.sqrt(variances[has_spread] / (scene_count - 1))
     studentized[has_spread] = np.abs(means[has_spread]) / standard_errors
-    place = math.ceil(COVERAGE * (RESAMPLE_COUNT + 1)) - 1
-    quantiles: NDArray[np.float64] = np.partition(studentized, place, axis=0)[place]
+    quantile_index = math.ceil(INTERVAL_PROBABILITY * (RESAMPLE_COUNT + 1)) - 1
+    partitioned = np.partition(studentized, quantile_index, axis=0)
+    quantiles: NDArray[np.float64] = partitioned[quantile_index]
     return quantiles
 
 
@@ -164,7 +218,9 @@ def paired_p_values(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     absolute differences share their mean rank. The distribution of the signed-rank test
     is exact up to 50 scenes if there are no zeros and no equal absolute differences,
     and up to 13 scenes otherwise. In all other cases, it is the normal approximation
-    without continuity correction. These are the rules of SciPy 1.15 and later.
+    without continuity correction. These are the rules of SciPy 1.15 and later. The
+    normal approximation can give a p-value below 0.05 although only four differences
+    are not 0, so `decided_signs` has a rule for such pairs.
 
     Examples
     --------
@@ -173,18 +229,30 @@ def paired_p_values(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     ([0.03125], [0.0625])
     """
     if len(differences) < FEWEST_SCENES_OF_DECISION:
-        p_values = [_sign_test(column) for column in differences.T]
-        return np.array(p_values, np.float64)
+        negative_counts = np.count_nonzero(differences < 0, axis=0).tolist()
+        positive_counts = np.count_nonzero(differences > 0, axis=0).tolist()
+        return np.array(list(map(sign_test, negative_counts, positive_counts)), np.float64)
     return _signed_rank_tests(differences)
 
 
-def _sign_test(differences: NDArray[np.float64]) -> float:
-    """Return the p-value of the exact sign test of one pair."""
+@functools.cache
+def sign_test(negative_count: int, positive_count: int) -> float:
+    """Return the p-value of the exact two-sided sign test.
+
+    Parameters
+    ----------
+    negative_count, positive_count : int
+        Number of scenes with a negative and with a positive difference.
+
+    Returns
+    -------
+    float
+        The p-value; 1 if both numbers are 0.
+    """
     # The import of scipy.stats takes a second, and most commands do not need it.
     from scipy.stats import binomtest
 
-    negative_count = int(np.count_nonzero(differences < 0))
-    unequal_count = int(np.count_nonzero(differences))
+    unequal_count = negative_count + positive_count
     if unequal_count == 0:
         return 1.0
     return float(binomtest(negative_count, unequal_count).pvalue)
@@ -194,23 +262,25 @@ def _signed_rank_tests(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the p-values of Wilcoxon's signed-rank test of all pairs."""
     from scipy.stats import wilcoxon
 
-    is_small = len(differences) <= _MOST_SCENES_OF_EXACT_TIES
-    sizes = np.sort(np.abs(differences), axis=0)
-    has_zeros = sizes[0] == 0
-    has_ties = (np.diff(sizes, axis=0) == 0).any(axis=0)
-    # If one column has zeros or ties, SciPy chooses the same distribution for all
-    # columns of an array. Therefore only columns without them are tested together.
-    is_plain = ~has_zeros & ~has_ties
+    scene_count = len(differences)
+    absolute = np.sort(np.abs(differences), axis=0)
+    has_zeros = absolute[0] == 0
+    has_ties = (np.diff(absolute, axis=0) == 0).any(axis=0)
+    lacks_ties_and_zeros = ~has_zeros & ~has_ties
     p_values = np.ones(differences.shape[1])
-    if is_plain.any():
-        p_values[is_plain] = wilcoxon(differences[:, is_plain], axis=0).pvalue
+    # The rules of the method "auto" differ between the versions of SciPy. All versions
+    # accept the name "approx".
+    if lacks_ties_and_zeros.any():
+        method = "exact" if scene_count <= _MOST_SCENES_OF_EXACT_TEST else "approx"
+        columns = differences[:, lacks_ties_and_zeros]
+        p_values[lacks_ties_and_zeros] = wilcoxon(columns, method=method, axis=0).pvalue
 
-    has_differences = sizes[-1] > 0
-    for pair in np.flatnonzero(~is_plain & has_differences):
-        if is_small:
+    has_differences = absolute[-1] > 0
+    for pair in np.flatnonzero(~lacks_ties_and_zeros & has_differences):
+        if scene_count <= _MOST_SCENES_OF_EXACT_TIES:
             p_values[pair] = _exact_signed_rank_test(differences[:, pair])
         else:
-            p_values[pair] = wilcoxon(differences[:, pair]).pvalue
+            p_values[pair] = wilcoxon(differences[:, pair], method="approx").pvalue
     return p_values
 
 
@@ -240,8 +310,40 @@ def _exact_signed_rank_test(differences: NDArray[np.float64]) -> float:
     return min(1.0, float(2 * smaller_tail / counts.sum()))
 
 
+def decided_signs(
+    differences: NDArray[np.float64], corrected_p: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the sign of each mean difference that is decided, and 0 for the others.
+
+    A pair is decided if the corrected p-value is below `LEVEL`, if at least six
+    differences are not 0, and if the mean and the signed ranks have the same sign.
+
+    Parameters
+    ----------
+    differences : ndarray, float64, (scenes, pairs)
+        Finite differences of at least one scene.
+    corrected_p : ndarray, float64, (pairs,)
+        The corrected p-values.
+
+    Returns
+    -------
+    ndarray, int64, (pairs,)
+        -1, 0 or 1.
+
+    Notes
+    -----
+    The exact tests never give a p-value below 0.05 if fewer than six differences are
+    not 0. The normal approximation does, for example 0.0455 for four equal differences
+    and ten differences of 0.
+    """
+    unequal_counts = np.count_nonzero(differences, axis=0)
+    has_enough_scenes = unequal_counts >= FEWEST_SCENES_OF_DECISION
+    is_decided = has_enough_scenes & (corrected_p < LEVEL)
+    return np.where(is_decided, signs_of_differences(differences), 0)
+
+
 def signs_of_differences(differences: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the sign of each mean difference, or 0 if the signed ranks contradict it.
+    """Return the sign of each mean difference; 0 unless the signed ranks have it, too.
 
     A single very large difference can give the mean another sign than the sum of
     Wilcoxon's signed ranks. Such a pair has no clear sign.
@@ -269,7 +371,7 @@ def signs_of_differences(differences: NDArray[np.float64]) -> NDArray[np.int64]:
     zero_counts = np.count_nonzero(differences == 0, axis=0)
     ranks = rankdata(np.abs(differences), axis=0) - zero_counts
     rank_signs = np.sign((np.sign(differences) * ranks).sum(axis=0))
-    mean_signs = np.sign(differences.mean(axis=0))
+    mean_signs = np.sign(mean_difference(differences))
     return np.where(mean_signs == rank_signs, mean_signs, 0).astype(np.int64)
 
 

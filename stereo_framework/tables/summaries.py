@@ -17,7 +17,7 @@ from stereo_framework.tables.tables import (
     densities,
     equal_items,
 )
-from stereo_framework.tables.words import caption, short_names, unit
+from stereo_framework.tables.words import caption, short_names, statistic_title
 
 _RESULTS = "results"
 """Name of the column with the number of results that were averaged."""
@@ -48,6 +48,8 @@ def group(results: ResultSet, keys: Sequence[str], statistics: Sequence[str]) ->
         `means` refuses the results or the keys, or all statistics are among the keys.
     """
     names = _averaged_statistics(keys, statistics)
+    # Without this call, the function `means` and the notes would read a large store once
+    # each.
     results.read_columns([*keys, *names, *DENSITY_STATISTICS, *results.varying()])
     table_means = means(results, [*keys, STATISTIC], names)
     rows: list[tuple[Any, ...]] = []
@@ -130,7 +132,7 @@ def pivot(
     column_keys = in_order(key[len(rows) : len(keys)] for key in table_means.cells)
     values = [[cells.value(row, column) for column in column_keys] for row in row_keys]
 
-    title = f"{', '.join(map(_statistic_title, statistics))} by {', '.join(columns)}"
+    title = f"{', '.join(map(statistic_title, statistics))} by {', '.join(columns)}"
     title += f"; {table_means.averaged}" if table_means.averaged else ""
     notes = _notes(table_means, results)
     if any(NOT_RUN in row_values for row_values in values):
@@ -233,14 +235,6 @@ def _captions(
         ]
         captions.append(caption(keys, shown_values))
     return captions
-
-
-def _statistic_title(statistic: str) -> str:
-    """Return a statistic with its unit and direction: ``A90 (pixels, lower is better)``."""
-    direction = better_direction(statistic)
-    remarks = [unit(statistic), f"{direction} is better" if direction else ""]
-    listed = ", ".join(filter(None, remarks))
-    return f"{statistic} ({listed})" if listed else statistic
 
 
 def _notes(table_means: Means, results: ResultSet) -> tuple[str, ...]:

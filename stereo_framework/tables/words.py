@@ -10,6 +10,7 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.addresses import split
 from stereo_framework.script.report import STATISTIC
 from stereo_framework.sweep.value_text import key_value_text, setting_text
+from stereo_framework.tables.directions import better_direction
 
 _NO_LABELS: Mapping[str, str] = {}
 
@@ -99,6 +100,20 @@ def unit(name: str) -> str:
             units.add(candidate.unit(parameter))
     units.discard("")
     return units.pop() if len(units) == 1 else ""
+
+
+def statistic_title(statistic: str) -> str:
+    """Return a statistic with its unit and direction, if it has them.
+
+    Examples
+    --------
+    >>> statistic_title("bad_pixels_all"), statistic_title("iterations")
+    ('bad_pixels_all (%, lower is better)', 'iterations')
+    """
+    direction = better_direction(statistic)
+    remarks = [unit(statistic), f"{direction} is better" if direction else ""]
+    listed = ", ".join(filter(None, remarks))
+    return f"{statistic} ({listed})" if listed else statistic
 
 
 def with_unit(name: str, labels: Mapping[str, str] = _NO_LABELS) -> str:

@@ -9,15 +9,17 @@ from scipy.stats import binom, norm
 
 from stereo_framework.papers.claim import Verdict, verdict
 from stereo_framework.papers.sign_tests import (
-    FEWEST_SCENES,
-    LEVEL,
     PairedComparison,
     cases_of_sign_tests,
     detectable_difference,
     scenes_needed,
+)
+from stereo_framework.tables.paired_tests import (
+    FEWEST_SCENES_OF_DECISION,
+    LEVEL,
+    holm_corrected,
     sign_test,
 )
-from stereo_framework.tables.paired_tests import holm_corrected
 
 
 def comparison(fewer, more, equal=0, name="a and b, group"):
@@ -37,8 +39,8 @@ def test_the_p_value_is_that_of_the_binomial_distribution(fewer, more, p_value):
 
 
 def test_the_fewest_scenes_are_those_that_can_be_significant():
-    assert scenes_needed(FEWEST_SCENES) == FEWEST_SCENES
-    assert scenes_needed(FEWEST_SCENES - 1) is None
+    assert scenes_needed(FEWEST_SCENES_OF_DECISION) == FEWEST_SCENES_OF_DECISION
+    assert scenes_needed(FEWEST_SCENES_OF_DECISION - 1) is None
     assert [scenes_needed(n) for n in (8, 9, 10)] == [8, 8, 9]
     # With a correction for 18 tests ten scenes must agree, and eight are too few.
     assert scenes_needed(10, LEVEL / 18) == 10

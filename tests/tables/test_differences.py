@@ -235,6 +235,46 @@ def test_zeros_have_no_effect_on_the_sign_of_the_ranks():
     assert signs_of_differences(np.zeros((4, 1))).tolist() == [0]
 
 
+@pytest.mark.parametrize(
+    ("win_count", "verdict"), [(4, "not decided"), (5, "not decided"), (6, "better")]
+)
+def test_six_scenes_with_a_difference_are_needed_for_a_decision(win_count, verdict):
+    other = np.full(14, 5.0)
+    values = other - np.repeat([1.0, 0.0], [win_count, 14 - win_count])
+    row = only_pair(scores(a=values, b=other))
+    assert row.p == pytest.approx(wilcoxon(values - other).pvalue, abs=1e-9)
+    assert row.corrected_p < 0.05
+    assert (row.wins, row.ties, row.verdict) == (win_count, 14 - win_count, verdict)
+
+
+def test_a_sum_of_0_with_rounding_errors_decides_nothing():
+    a = {f"set{i}": [0.7, 0.0, 0.1, 0.2, -0.3] for i in range(6)}
+    b = {f"set{i}": [0.0, 0.7, 0.0, 0.0, 0.0] for i in range(6)}
+    row = only_pair(in_data_sets("a", a) + in_data_sets("b", b), block="data_set")
+    assert (row.difference, row.p, row.ties, row.verdict) == (0, 1, 6, "not decided")
+    table = np.array([[0.1], [0.2], [-0.3]])
+    assert signs_of_differences(table).tolist() == [0]
+
+
+def test_equal_differences_are_ties_although_their_rounding_errors_differ():
+    b = [9.6, 9.0, 9.6, 9.0, 4.4, 5.0, 5.9]
+    differences_of_scenes = [0.7, 0.7, 0.7, -0.7, 0.7, 0.7, -0.7]
+    a = [10.3, 9.7, 10.3, 8.3, 5.1, 5.7, 5.2]
+    row = only_pair(scores(a=a, b=b))
+    expected = wilcoxon(differences_of_scenes).pvalue
+    assert row.p == pytest.approx(expected, abs=1e-9)
+    assert abs(wilcoxon(np.subtract(a, b)).pvalue - expected) > 0.01
+    assert row.difference == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("factor", [1e-290, 1e-20, 1e20, 1e300])
+def test_rounding_has_no_effect_on_other_differences(factor):
+    first, second = factor * random_errors(9)
+    row = only_pair(scores(a=first, b=second))
+    assert row.difference == pytest.approx(np.mean(first - second), rel=1e-9)
+    assert row.p == pytest.approx(wilcoxon((first - second) / factor).pvalue, abs=1e-9)
+
+
 def test_a_warning_if_the_correction_allows_no_decision():
     generator = np.random.default_rng(0)
     results = scores(**{name: generator.gamma(2, size=8) for name in "abcde"})
@@ -351,13 +391,51 @@ def test_settings_that_by_names_are_methods():
 
 def test_the_same_setting_twice_is_refused():
     results = scores(a=[1.0, 2.0], b=[3.0, 4.0])
-    message = "'a' has two results on set/0 with the same settings"
+    message = (
+        r"^'a' has 2 results on set/0 whose settings are equal; keep one of them; results of an "
+        r"earlier version of the code or of the scene are a possible cause$"
+    )
     for repeated in (results + results[:1], pandas.concat([results.frame] * 2)):
         with pytest.raises(ParameterError, match=message):
             differences(repeated, BAD)
     repeated_seed = seeds([[1.0, 2.0]]) + seeds([[5.0]])
     with pytest.raises(ParameterError, match=message):
         differences(repeated_seed, BAD)
+    with pytest.raises(ParameterError, match="^'a' has 3 results on set/0 whose settings"):
+        differences(results + results[:1] + results[:1], BAD)
+
+
+SIZES = ["aggregation.box.size", "x.median.size"]
+
+
+def results_of_settings(*settings):
+    """Return results of a method with parameters, with a seed for each setting."""
+    return ResultSet(
+        result(f"set/{i}", {}, {BAD: 1.0 + i + seed}, parameters=parameters | {"x.seed": seed})
+        for i in range(8)
+        for seed, parameters in enumerate(settings)
+    )
+
+
+def test_settings_of_different_keys_are_different_methods():
+    box, median = SIZES
+    results = results_of_settings({box: 9}, {median: 9})
+    for table in (results, results.frame):
+        comparison = differences(table, BAD, ["method", *SIZES])
+        assert comparison[["first", "second", "difference"]].values.tolist() == [
+            ["m, aggregation.box.size=9", "m, x.median.size=9", -1]
+        ]
+        assert comparison.attrs["notes"] == []
+        # Without the names of the settings, they are no seeds of one method.
+        with pytest.raises(ParameterError, match=r"which differ in aggregation\.box\.size"):
+            differences(table, BAD)
+
+
+def test_names_of_methods_are_different_if_the_values_have_equal_texts():
+    name = SIZES[0]
+    results = results_of_settings({name: 9}, {name: "9"}, {name: True}, {name: 1})
+    comparison = differences(results, BAD, name, baseline=f"{name}=9")
+    assert comparison["first"].tolist() == [f"{name}='9'", f"{name}=True", f"{name}=1"]
 
 
 def in_data_sets(method, values):
@@ -476,7 +554,9 @@ def test_results_with_nothing_to_compare_are_refused():
         (scores(a=[1.0, 2.0]), "^nothing to compare: the results have only the method 'a'"),
         (scores(a=[NAN], b=[NAN]), "^'bad_pixels_all': no result has a value of it"),
         (scores(a=[NAN], b=[NAN]).frame, "^'bad_pixels_all': no result has a value of it"),
-        (pandas.DataFrame({"a": [1]}), "^'scene': no result has it; allowed: a"),
+        (pandas.DataFrame({"a": [1]}), "^the DataFrame has no column 'scene'; rename the column"),
+        (pandas.DataFrame(), "^the DataFrame has no column 'scene'"),
+        (scores(a=[1.0]).frame[:0], "^nothing to compare: there are no results"),
         (
             pandas.DataFrame([[1, 2]], columns=["a", "a"]),
             "^the DataFrame has two columns 'a'; rename one of them",

@@ -7,7 +7,6 @@ import pytest
 from simulate_differences import (
     SCENE_COUNTS,
     coverage,
-    decisions,
     draw_differences,
     flagged_families,
     simulate,
@@ -16,7 +15,7 @@ from simulate_differences import (
 
 from stereo_framework.sweep import Result, ResultSet
 from stereo_framework.tables.differences import compare_methods
-from stereo_framework.tables.paired_tests import paired_p_values
+from stereo_framework.tables.paired_tests import decided_signs, paired_p_values
 
 PAGE = Path(__file__).parents[2] / "docs/howto/significance.md"
 VERDICTS = {-1: "better", 0: "not decided", 1: "worse"}
@@ -37,7 +36,7 @@ def test_the_decisions_of_the_simulation_are_the_verdicts_of_the_package():
     generator = np.random.default_rng(0)
     for ratio in (1.0, 0.5):
         differences = draw_differences(generator, (15, 30), ratio)
-        signs = decisions(differences, paired_p_values(differences)).tolist()
+        signs = decided_signs(differences, paired_p_values(differences)).tolist()
         expected = [verdict_of_command(column) for column in differences.T]
         assert [VERDICTS[sign] for sign in signs] == expected
 
