@@ -364,13 +364,12 @@ def print_other_versions(folder: Path) -> None:
 
 def _differences(environments: Iterable[Mapping[str, str]]) -> Iterator[str]:
     """Yield how the environments of results differ from the present environment."""
-    from stereo_framework.sweep.environment import environment, versions_text
+    from stereo_framework.sweep.environment import environment
 
-    present = environment()
     earlier: dict[str, dict[str, None]] = {}
-    present_texts = _texts_of_packages(versions_text(present), present)
+    present_texts = _described_parts(environment())
     for stored in environments:
-        for name, text in _texts_of_packages(versions_text(stored), stored).items():
+        for name, text in _described_parts(stored).items():
             earlier.setdefault(name, {})[text] = None
     for name, texts in sorted(earlier.items()):
         if name == _PROCESSOR and name not in present_texts:
@@ -381,13 +380,11 @@ def _differences(environments: Iterable[Mapping[str, str]]) -> Iterator[str]:
             yield f"{name} {' and '.join(sorted(texts))} (here {present_text})"
 
 
-def _texts_of_packages(versions: str, environment: Mapping[str, str]) -> dict[str, str]:
+def _described_parts(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of packages, and the name of the processor if it is known."""
-    texts: dict[str, str] = {}
-    if versions:
-        for version in versions.split(", "):
-            name, _, text = version.partition(" ")
-            texts[name] = text
+    from stereo_framework.sweep.environment import versions_in
+
+    texts = versions_in(environment)
     processor = environment.get(_PROCESSOR, "")
     if processor:
         texts[_PROCESSOR] = processor

@@ -302,6 +302,19 @@ def refuse_without_effect(reason: str, options: Mapping[str, bool]) -> None:
             raise ParameterError(message)
 
 
+_FORMATS = ("table", "csv", "markdown", "latex")
+"""Values of the option ``--format``."""
+
+
+def check_format(format: str, *, json: bool) -> None:
+    """Refuse an unknown format, and a second format in addition to ``--json``."""
+    if format not in _FORMATS:
+        hint = nearest(format, _FORMATS, kind="formats")
+        raise ParameterError(f"--format: no format {format!r}; {hint}")
+    if json and format != "table":
+        raise ParameterError(f"one format at a time, not {format} and json")
+
+
 def disparities(text: str) -> tuple[float, float]:
     """Parse a search range, both ends included: ``A:B``, ``A..B`` or ``A-B``; ``B`` alone begins at 0."""
     number = r"[+-]?[0-9]+(?:\.[0-9]+)?"
@@ -666,14 +679,12 @@ def print_results(
         The printed results.
     """
     from stereo_framework.sweep.result_set import ResultSet
-    from stereo_framework.tables.results import sorted_results
 
     printed = ResultSet()
     all_averages = ResultSet()
     for results_of_protocol in results.by("protocol_text").values():
         first_results = results_of_protocol[: most or None]
-        averages = _averages(results_of_protocol, first_results)
-        averages = sorted_results(averages, sort)
+        averages = _averages(results_of_protocol, first_results).sorted_by(sort)
         _print_protocol_table(
             results_of_protocol, averages, columns, shown_count=len(first_results), whole=whole
         )

@@ -17,8 +17,6 @@ from stereo_framework.core.errors import DataError, ParameterError, nearest, one
 if TYPE_CHECKING:
     from stereo_framework.sweep import ResultSet
 
-_FORMATS = ("table", "csv", "markdown", "latex")
-
 
 def results(
     folders: list[Path],
@@ -67,11 +65,7 @@ def results(
 
     if len(folders) > 1:
         _refuse_several_folders({"--export": export is not None, "--plots": plots})
-    if format not in _FORMATS:
-        hint = nearest(format, _FORMATS, kind="formats")
-        raise ParameterError(f"--format: no format {format!r}; {hint}")
-    if json and format != "table":
-        raise ParameterError(f"one format at a time, not {format} and json")
+    _shared.check_format(format, json=json)
     unused_options = {
         "--sort": sort is not None,
         "--columns": columns is not None,
@@ -217,7 +211,7 @@ def _print_listing(results: ResultSet, options: _TableOptions) -> None:
     """Print a row for each result."""
     from stereo_framework.tables.averages import average_rows
     from stereo_framework.tables.formats import csv_text, to_text
-    from stereo_framework.tables.results import ordered, sorted_results
+    from stereo_framework.tables.results import ordered
     from stereo_framework.tables.tables import listing
 
     results = ordered(results, options.sort)
@@ -229,7 +223,7 @@ def _print_listing(results: ResultSet, options: _TableOptions) -> None:
         _shared.print_results(results, options.columns, most=options.limit, sort=options.sort)
         print("1 result" if len(results) == 1 else f"{len(results)} results")
     else:
-        averages = sorted_results(average_rows(results), options.sort)
+        averages = average_rows(results).sorted_by(options.sort)
         tables_of_protocols = (results + averages).by("protocol_text").values()
         tables = [listing(rows, options.columns) for rows in tables_of_protocols]
         print("\n".join(to_text(table, options.format) for table in tables), end="")

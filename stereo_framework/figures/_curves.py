@@ -20,9 +20,9 @@ from stereo_framework.figures._chart_style import (
     plain_axes,
     styles,
 )
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.value_text import setting_text
 from stereo_framework.tables.grouping import group_items
-from stereo_framework.tables.numbers import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

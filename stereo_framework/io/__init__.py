@@ -10,7 +10,7 @@ from stereo_framework.io.calibration import (
 from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.file_lock import has_locks, is_locked, locked
 from stereo_framework.io.file_names import encoding_fault, file_stem, name_fault
-from stereo_framework.io.files import PathLike, check_file, read_bytes
+from stereo_framework.io.files import PathLike, check_file, has_content, read_bytes
 from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
 from stereo_framework.io.output_folders import (
     changed_since_written,
@@ -37,6 +37,7 @@ __all__ = [
     "encoding_fault",
     "file_stem",
     "geo_tags",
+    "has_content",
     "has_locks",
     "is_locked",
     "is_replaceable",

@@ -56,6 +56,13 @@ def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: boo
     return data
 
 
+def has_content(path: Path, content: bytes) -> bool:
+    """Return whether a path is a regular file with a given content."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size != len(content):
+        return False
+    return path.read_bytes() == content
+
+
 def check_file(path: PathLike) -> None:
     """Raise DataError if a file does not exist, or is a folder, pipe or device."""
     path = Path(path)

@@ -21,8 +21,9 @@ from typing import Any
 class _CompileClock:
     """A clock that measures how long a thread and its helper threads compile kernels.
 
-    Helper threads run in a copy of the thread's context, so all threads share one
-    clock. The clock runs while at least one thread compiles a kernel.
+    Helper threads run in a copy of the thread's context, so the events of numba in all
+    these threads reach one clock. The clock runs while at least one of the threads
+    compiles a kernel.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class _CompileClock:
         Compilations may be nested, because a kernel may call another kernel.
         """
         with self._lock:
-            # The compilation began before the clock was created.
+            # If no event is open, the compilation began before the clock was created.
             if not begins and self._open_events == 0:
                 return
             now = time.perf_counter()
@@ -59,14 +60,14 @@ class _CompileClock:
                 self.seconds += now - self._last_change
             self._open_events += 1 if begins else -1
             self._last_change = now
-            self._note_processor_time(begins)
+            self._subtract_compile_time(begins)
 
     def add_processor_seconds(self, seconds: float) -> None:
         """Add the processor time of a helper thread or of an external program."""
         with self._lock:
             self.processor_correction += seconds
 
-    def _note_processor_time(self, begins: bool) -> None:
+    def _subtract_compile_time(self, begins: bool) -> None:
         """Subtract the processor time of this thread when its compilation ends.
 
         A thread that only waits for the compilation in another thread uses no processor
@@ -106,20 +107,20 @@ def working_time() -> float:
 
 
 def processor_time() -> float:
-    """Return the processor time of this thread in seconds, without compiling.
+    """Return the processor time of this thread, without the compilation of kernels.
 
-    To measure a computation, subtract the results of two calls. The time includes the
-    kernels that helper threads compute for this thread (see `over_rows`), and the
-    external programs that `add_processor_time` counts. The work of other runs of a
-    sweep is not included, because each run has its own thread.
+    The time is in seconds. To measure a computation, subtract the results of two calls.
+    The time includes the kernels that helper threads compute for this thread (see
+    `over_rows`), and the external programs that `add_processor_time` counts. The work
+    of other runs of a sweep is not included, because each run has its own thread.
 
     The processor time that the compilation of kernels takes in this thread and in its
     helper threads is subtracted. Otherwise, only the first run with a kernel would
     contain this time.
 
     The time does not include threads and processes that a library or a stage has
-    started, such as the threads of OpenCV. Nothing shows for which of several runs such
-    a thread works.
+    started, such as the threads of OpenCV. The package cannot determine to which of
+    several runs such a thread belongs.
     """
     _subscribe_to_numba()
     return time.thread_time() + _clock_of_thread().processor_correction
@@ -130,10 +131,10 @@ def add_processor_time(seconds: float) -> None:
     _clock_of_thread().add_processor_seconds(seconds)
 
 
-def counted_for_this_thread(kernel: Callable[[int, int], object]) -> Callable[[int, int], None]:
+def adding_processor_time(kernel: Callable[[int, int], object]) -> Callable[[int, int], None]:
     """Return a kernel that adds its processor time to the time of the present thread.
 
-    Call `counted_for_this_thread` before a helper thread is started. The helper thread
+    Call `adding_processor_time` before a helper thread is started. The helper thread
     then calls the returned kernel in a copy of the context.
     """
     clock = _clock_of_thread()

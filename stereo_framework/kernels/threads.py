@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
 
-from stereo_framework.kernels.compiling import counted_for_this_thread
+from stereo_framework.kernels.compiling import adding_processor_time
 from stereo_framework.kernels.cores import available_cores
 from stereo_framework.kernels.progress import temporarily_set
 
@@ -177,7 +177,7 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
         return
 
     bounds = [rows * i // parts for i in range(parts + 1)]
-    counted_kernel = counted_for_this_thread(kernel)
+    counted_kernel = adding_processor_time(kernel)
     futures = []
     for start, stop in itertools.pairwise(bounds[1:]):
         # Worker threads use the settings of the calling thread, such as the clock of

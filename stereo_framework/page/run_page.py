@@ -31,6 +31,7 @@ from stereo_framework.page.stored_pictures import (
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, ResultSet, Store
 from stereo_framework.sweep.merging import combined_results, united_scripts
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result import changed_maps_warning
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.sweep.value_text import cell_text, counted
@@ -38,7 +39,6 @@ from stereo_framework.tables.averages import average_rows
 from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import Means, means
-from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.scores import Scores, method_means, score_table
 from stereo_framework.tables.tables import Table, best_cells, density, listing, shown_statistics

@@ -5,21 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from stereo_framework.sweep.environment import versions_in
 from stereo_framework.sweep.merged_results import is_equal_number, numbers_of
 from stereo_framework.sweep.missing import MISSING
-from stereo_framework.sweep.result import MESSAGES, SCENES_OF_METHOD, TRACE, Result
+from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.result_set import ResultSet
-
-_NO_VERSIONS = (
-    MESSAGES,
-    TRACE,
-    SCENES_OF_METHOD,
-    "host",
-    "system",
-    "processor",
-    "cores",
-)
-"""Keys of `Result.environment` whose values are not versions of packages."""
 
 
 class NumberChange(NamedTuple):
@@ -291,8 +281,13 @@ def _change(old: Result, new: Result) -> ResultChange:
     parameters = _value_changes(old.parameters, new.parameters)
     change = ResultChange(old=old, new=new, numbers=numbers, parameters=parameters, versions=())
     if change.has_other_numbers or change.is_other_run:
-        return replace(change, versions=_value_changes(_versions(old), _versions(new)))
+        return replace(change, versions=_version_changes(old, new))
     return change
+
+
+def _version_changes(old: Result, new: Result) -> tuple[ValueChange, ...]:
+    """Return the versions of Python and of packages that differ between two results."""
+    return _value_changes(versions_in(old.environment), versions_in(new.environment))
 
 
 def _number_changes(old: Result, new: Result) -> tuple[NumberChange, ...]:
@@ -316,9 +311,3 @@ def _value_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Valu
         if is_missing or _json_text(change.old) != _json_text(change.new):
             value_changes.append(change)
     return tuple(value_changes)
-
-
-def _versions(result: Result) -> dict[str, str]:
-    """Return the versions of Python and of the packages that computed a result."""
-    environment = result.environment
-    return {name: text for name, text in environment.items() if name not in _NO_VERSIONS}

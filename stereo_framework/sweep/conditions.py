@@ -9,6 +9,7 @@ from typing import Any
 
 from stereo_framework.core.errors import ParameterError, close_names
 from stereo_framework.sweep.missing import MISSING
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result import PROVENANCE, Result
 from stereo_framework.sweep.value_text import cell_text
 
@@ -132,8 +133,7 @@ class NumberCondition:
     def holds(self, result: Result) -> bool:
         """Return whether a result meets the condition."""
         value = result.value(self.name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and COMPARISONS[self.sign](value, self.limit)
+        return is_number(value) and COMPARISONS[self.sign](value, self.limit)
 
 
 AnyCondition = Condition | NumberCondition

@@ -60,8 +60,14 @@ def versions_text(environment: Mapping[str, str]) -> str:
     >>> versions_text({"python": "3.11.7", "host": "node7", "numpy": "2.4.6"})
     'python 3.11.7, numpy 2.4.6'
     """
+    versions_of_packages = versions_in(environment)
+    return ", ".join(f"{name} {version}" for name, version in versions_of_packages.items())
+
+
+def versions_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of Python and of the packages in an environment, by name."""
     names = ("python", *_PACKAGES)
-    return ", ".join(f"{name} {environment[name]}" for name in names if name in environment)
+    return {name: environment[name] for name in names if name in environment}
 
 
 def processor_name() -> str:

@@ -25,7 +25,7 @@ from stereo_framework.core.parameters import path_rule
 from stereo_framework.core.plugins import content_when_loaded
 from stereo_framework.core.reached_sources import files_of_code
 from stereo_framework.core.step import Step
-from stereo_framework.io import is_replaceable, read_bytes, resolve_inside, write_bytes
+from stereo_framework.io import has_content, is_replaceable, read_bytes, resolve_inside, write_bytes
 from stereo_framework.script import Script
 from stereo_framework.script.include import RESOLVED
 
@@ -116,6 +116,20 @@ def resolved_scripts(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob(f"*{RESOLVED}") if path.is_file())
 
 
+def numbered_file_name(script: str, number: int) -> str:
+    """Return the file name of one of several resolved scripts of the same name.
+
+    Parameters
+    ----------
+    script : str
+        Name of the scripts.
+    number : int
+        Number of the script. The name of the first file has no number.
+    """
+    ending = "" if number == 1 else f"-{number}"
+    return f"{script}{ending}{RESOLVED}"
+
+
 def _name_of_file(script: str, text: str, texts: Mapping[str, str]) -> str:
     """Return the name of the file of a resolved script.
 
@@ -130,14 +144,79 @@ def _name_of_file(script: str, text: str, texts: Mapping[str, str]) -> str:
     """
     names_so_far = {name.casefold(): name for name in texts}
     for number in itertools.count(1):
-        ending = "" if number == 1 else f"-{number}"
-        name = f"{script}{ending}{RESOLVED}"
+        name = numbered_file_name(script, number)
         other_name = names_so_far.get(name.casefold())
         if other_name is None:
             return name
         if texts[other_name] == text:
             return other_name
     raise AssertionError("the loop over the numbers has no end")
+
+
+# --- subfolders with copies -----------------------------------------------------------
+
+
+def subfolder_prefix(number: int) -> str:
+    """Return the path prefix that the files in a subfolder have in scripts.
+
+    The number 1 means the folder `SOURCES` itself.
+    """
+    return f"{SOURCES}/" if number == 1 else f"{SOURCES}/{number}/"
+
+
+def first_subfolder_number(names: Iterable[str]) -> int:
+    """Return the number of the first subfolder that may contain files.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Paths of the files relative to the subfolder.
+    """
+    # In the subfolder with number 1, a folder such as `2` would be taken for a numbered
+    # subfolder.
+    has_number = any(name.partition("/")[0].isdecimal() for name in names)
+    return 2 if has_number else 1
+
+
+def entries_below(place: Path, *, is_first: bool) -> dict[str, Path]:
+    """Return all files, links and devices in a subfolder, by their relative paths.
+
+    Parameters
+    ----------
+    place : Path
+        Subfolder of a results folder. It may be missing.
+    is_first : bool
+        Whether the subfolder contains the numbered subfolders, which are left out.
+    """
+    entries: dict[str, Path] = {}
+    for parent, folders, files in os.walk(place):
+        folders.sort()
+        if is_first and Path(parent) == place:
+            folders[:] = [name for name in folders if not name.isdecimal()]
+        # The function `os.walk` does not enter a folder that is a link.
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        for name in (*links, *sorted(files)):
+            path = Path(parent, name)
+            entries[path.relative_to(place).as_posix()] = path
+    return entries
+
+
+def with_changed_paths(script: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return a resolved script with other texts in all keys that may contain paths."""
+    changed_script = dict(script)
+    for key, value in script.items():
+        if key not in _KEYS_WITHOUT_PATHS:
+            changed_script[key] = _with_changed_texts(value, change)
+    return changed_script
+
+
+def _with_changed_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return plain data with other texts."""
+    if isinstance(value, dict):
+        return {key: _with_changed_texts(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_changed_texts(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value
 
 
 # --- files that a script needs ------------------------------------------------------
@@ -321,7 +400,7 @@ class _Copies:
             if name not in contents:
                 os.unlink(resolve_inside(self._folder, place / name))
         for name, content in contents.items():
-            if not _has_content(place / name, content):
+            if not has_content(place / name, content):
                 write_bytes(place / name, content)
             copy = (place / name).relative_to(self._folder).as_posix()
             self._copies[root / name] = copy
@@ -340,13 +419,8 @@ class _Copies:
                 "remove the link, or choose another results folder"
             )
             raise DataError(message)
-        # In the subfolder with number 1, a folder such as `2` would be taken for a
-        # numbered subfolder.
-        has_number = any(name.partition("/")[0].isdecimal() for name in contents)
-        for number in itertools.count(2 if has_number else 1):
-            place = self._folder / SOURCES
-            if number > 1:
-                place /= str(number)
+        for number in itertools.count(first_subfolder_number(contents)):
+            place = self._folder / subfolder_prefix(number)
             # This call refuses a link that leads out of the results folder.
             resolve_inside(self._folder, place / "file")
             present_files = _files_below(place, is_first=number == 1)
@@ -356,7 +430,7 @@ class _Copies:
             # A subfolder is chosen if it contains these files already, or if no script
             # needs its files and the user has not changed them.
             is_same = present_files == contents.keys() and all(
-                _has_content(place / name, contents[name]) for name in present_files
+                has_content(place / name, contents[name]) for name in present_files
             )
             is_free = number not in self._numbers_in_use and all(
                 is_replaceable(place / name) for name in present_files
@@ -382,31 +456,18 @@ def _files_below(place: Path, *, is_first: bool) -> set[str] | None:
 
     Parameters
     ----------
-    place : Path
-        Subfolder of a results folder. It may be missing.
-    is_first : bool
-        Whether the subfolder contains the numbered subfolders, which are left out.
+    place, is_first
+        Parameters of `entries_below`.
 
     Returns
     -------
     set of str, or None
         None means that the subfolder contains a link or a device.
     """
-    names: set[str] = set()
-    for parent, folders, files in os.walk(place):
-        if is_first and Path(parent) == place:
-            folders[:] = [name for name in folders if not name.isdecimal()]
-        for name in (*folders, *files):
-            mode = os.lstat(os.path.join(parent, name)).st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                return None
-        names.update(Path(parent, name).relative_to(place).as_posix() for name in files)
-    return names
-
-
-def _has_content(path: Path, content: bytes) -> bool:
-    """Return whether a path is a file with a given content."""
-    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+    entries = entries_below(place, is_first=is_first)
+    if all(stat.S_ISREG(path.lstat().st_mode) for path in entries.values()):
+        return set(entries)
+    return None
 
 
 def _numbers_in_use(folder: Path, scripts: Iterable[Script], sources: Iterable[Path]) -> set[int]:
@@ -440,8 +501,7 @@ def _possible_file_names(scripts: Iterable[Script]) -> set[str]:
         name = script.name.casefold()
         number = count_of_name.get(name, 0) + 1
         count_of_name[name] = number
-        ending = "" if number == 1 else f"-{number}"
-        file_names.add(f"{name}{ending}{RESOLVED}")
+        file_names.add(numbered_file_name(name, number))
     return file_names
 
 
@@ -470,19 +530,6 @@ def _with_paths_in_folder(
             changed_texts[value] = rule.replace(value, change)
         elif isinstance(value, list | tuple):
             changed_texts |= dict(zip(value, rule.replace(value, change), strict=True))
-    resolved = dict(script.resolved)
-    for key, value in resolved.items():
-        if key == "plugins":
-            resolved[key] = [change(name) if name.endswith(".py") else name for name in value]
-        elif key not in _KEYS_WITHOUT_PATHS:
-            resolved[key] = _with_texts(value, changed_texts)
-    return resolved
-
-
-def _with_texts(value: Any, changed_texts: Mapping[str, str]) -> Any:
-    """Return plain data in which some texts are replaced by others."""
-    if isinstance(value, dict):
-        return {key: _with_texts(item, changed_texts) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_texts(item, changed_texts) for item in value]
-    return changed_texts.get(value, value) if isinstance(value, str) else value
+    plugins = script.resolved.get("plugins", [])
+    changed_texts |= {name: change(name) for name in plugins if name.endswith(".py")}
+    return with_changed_paths(script.resolved, lambda text: changed_texts.get(text, text))

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stereo_framework.core.errors import DataError, one_line
-from stereo_framework.io import file_stem, is_replaceable, output_folder, read_bytes, write_bytes
+from stereo_framework.io import (
+    file_stem,
+    has_content,
+    is_replaceable,
+    output_folder,
+    read_bytes,
+    write_bytes,
+)
 from stereo_framework.io.output_folders import MAPS, RECORD
 from stereo_framework.sweep.result import CONFIDENCE, Result, confidence_files
 from stereo_framework.sweep.store import map_stem
@@ -157,21 +164,14 @@ class MapCopies:
         """Return whether a file of the same name with other content exists."""
         for end, content in contents.items():
             path = self._out / MAPS / f"{stem}{end}.pfm"
-            if os.path.lexists(path) and not _has_content(path, content):
+            if os.path.lexists(path) and not has_content(path, content):
                 return True
         return False
 
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file, unless a killed merge has already written it."""
-        if not _has_content(path, content):
+        if not has_content(path, content):
             write_bytes(path, content)
-
-
-def _has_content(path: Path, content: bytes) -> bool:
-    """Return whether a path is a regular file with a given content."""
-    if path.is_symlink() or not path.is_file() or path.stat().st_size != len(content):
-        return False
-    return path.read_bytes() == content
 
 
 def _digest(contents: Mapping[str, bytes]) -> str:

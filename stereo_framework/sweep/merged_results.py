@@ -18,16 +18,13 @@ from dataclasses import dataclass, field
 from stereo_framework.core.errors import one_line
 from stereo_framework.sweep.identity import result_key
 from stereo_framework.sweep.result import MEMORY, Result
-from stereo_framework.sweep.store import StoredEntry
+from stereo_framework.sweep.store import EXTERNAL_MAP, StoredEntry
 
 _CONTRADICTION = "contradiction"
 """First word of the part of a key that distinguishes contradicting results."""
 
 _CONTRADICTION_PART = re.compile(rf"{_CONTRADICTION} [0-9a-f]{{16}}")
 """Pattern of the part of a key that distinguishes contradicting results."""
-
-EXTERNAL_MAP = -1
-"""Place of a result whose disparity map another program has computed."""
 
 _MAX_TEXT_LENGTH = 80
 """Maximum length of a name or host in a message."""

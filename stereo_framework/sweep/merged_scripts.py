@@ -1,6 +1,7 @@
 """Unite the resolved scripts of several results folders."""
 
 import hashlib
+import itertools
 import json
 import types
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,7 @@ from stereo_framework.io import name_fault, read_bytes
 from stereo_framework.io.locations import Faults
 from stereo_framework.io.yaml_text import parse
 from stereo_framework.script.include import RESOLVED
+from stereo_framework.sweep.folder_sources import numbered_file_name
 
 ResolvedScript = dict[str, Any]
 """A resolved script as plain values."""
@@ -162,17 +164,13 @@ class MergedScripts:
         self.scripts[self._free_file_name(script["name"])] = script
 
     def _free_file_name(self, name: str) -> str:
-        """Return a file name that no other script has.
-
-        A run of several scripts of the same name writes the same numbers.
-        """
+        """Return a file name that no other script has."""
         used_names = {file.casefold() for file in self.scripts}
-        file = f"{name}{RESOLVED}"
-        number = 2
-        while file.casefold() in used_names:
-            file = f"{name}-{number}{RESOLVED}"
-            number += 1
-        return file
+        for number in itertools.count(1):
+            file = numbered_file_name(name, number)
+            if file.casefold() not in used_names:
+                return file
+        raise AssertionError("the loop over the numbers has no end")
 
     def texts(self) -> dict[str, bytes]:
         """Return the contents of the files, by their names."""

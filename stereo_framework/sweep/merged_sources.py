@@ -7,23 +7,25 @@ next to each other. Other files are in numbered subfolders.
 
 import hashlib
 import itertools
-import os
 import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from stereo_framework.core.errors import DataError, one_line
 from stereo_framework.io import read_bytes, write_bytes
-from stereo_framework.sweep.folder_sources import LARGEST_COPY, SOURCES
+from stereo_framework.sweep.folder_sources import (
+    LARGEST_COPY,
+    SOURCES,
+    entries_below,
+    first_subfolder_number,
+    subfolder_prefix,
+    with_changed_paths,
+)
 from stereo_framework.sweep.merged_scripts import ResolvedScript
 
 _PATH = re.compile(rf"{SOURCES}/(?:([0-9]+)/)?")
 """Pattern of the prefix of a path in a script that names a copied file."""
-
-_KEYS_WITHOUT_PATHS = ("name", "scenes", "seed", "search", "evaluation", "report")
-"""Keys of a resolved script whose values are not paths of files."""
 
 
 class SourceCopies:
@@ -77,12 +79,8 @@ class SourceCopies:
             The files, by their paths relative to the subfolder.
         """
         digests = self._digests(files)
-        # In the subfolder with number 1, a folder such as `2` would be taken for a
-        # numbered subfolder.
-        has_number = any(name.partition("/")[0].isdecimal() for name in digests)
-        first_number = 2 if has_number else 1
-        for number in itertools.count(first_number):
-            path_prefix = _path_prefix(number)
+        for number in itertools.count(first_subfolder_number(digests)):
+            path_prefix = subfolder_prefix(number)
             place = self._out / path_prefix
             present_digests = self._digests(_files_below(place, is_first=number == 1))
             if not _fit_together(digests, present_digests):
@@ -102,13 +100,6 @@ class SourceCopies:
             except DataError as error:
                 self.problems.append(one_line(f"{error}; the file is not copied"))
         return digests
-
-
-def _path_prefix(number: int) -> str:
-    """Return the prefix that the paths of files in a subfolder have in a script."""
-    if number == 1:
-        return f"{SOURCES}/"
-    return f"{SOURCES}/{number}/"
 
 
 def _content(path: Path) -> bytes:
@@ -147,23 +138,13 @@ def _files_below(place: Path, *, is_first: bool) -> dict[str, Path]:
 
     Parameters
     ----------
-    place : Path
-        Subfolder of a results folder. It may be missing.
-    is_first : bool
-        Whether the subfolder contains the numbered subfolders, which are left out.
+    place, is_first
+        Parameters of `entries_below`.
     """
-    files: dict[str, Path] = {}
     if place.is_symlink():
-        return files
-    for parent, folders, names in os.walk(place):
-        folders.sort()
-        if is_first and Path(parent) == place:
-            folders[:] = [name for name in folders if not name.isdecimal()]
-        for name in sorted(names):
-            path = Path(parent, name)
-            if stat.S_ISREG(path.lstat().st_mode):
-                files[path.relative_to(place).as_posix()] = path
-    return files
+        return {}
+    entries = entries_below(place, is_first=is_first)
+    return {name: path for name, path in entries.items() if stat.S_ISREG(path.lstat().st_mode)}
 
 
 def with_other_sources(script: ResolvedScript, path_prefixes: Mapping[str, str]) -> ResolvedScript:
@@ -182,22 +163,12 @@ def with_other_sources(script: ResolvedScript, path_prefixes: Mapping[str, str])
     >>> with_other_sources(script, {"": "plugins/2/"})
     {'name': 'a', 'plugins': ['plugins/2/mine.py']}
     """
-    changed_script = dict(script)
-    for key, value in script.items():
-        if key not in _KEYS_WITHOUT_PATHS:
-            changed_script[key] = _with_prefixes(value, path_prefixes)
-    return changed_script
 
+    def with_new_prefix(text: str) -> str:
+        """Return a text with another prefix if it is the path of a source file."""
+        match = _PATH.match(text)
+        if match is None or (match[1] or "") not in path_prefixes:
+            return text
+        return path_prefixes[match[1] or ""] + text[match.end() :]
 
-def _with_prefixes(value: Any, path_prefixes: Mapping[str, str]) -> Any:
-    """Return plain data in which texts that are paths have other prefixes."""
-    if isinstance(value, dict):
-        return {key: _with_prefixes(item, path_prefixes) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_prefixes(item, path_prefixes) for item in value]
-    if not isinstance(value, str):
-        return value
-    match = _PATH.match(value)
-    if match is None or (match[1] or "") not in path_prefixes:
-        return value
-    return path_prefixes[match[1] or ""] + value[match.end() :]
+    return with_changed_paths(script, with_new_prefix)

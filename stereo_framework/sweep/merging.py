@@ -20,7 +20,6 @@ from stereo_framework.sweep.merged_files import MapCopies
 from stereo_framework.sweep.merged_origins import unite_records
 from stereo_framework.sweep.merged_plan import FolderPlan, MethodOnScene, merged_keys
 from stereo_framework.sweep.merged_results import (
-    EXTERNAL_MAP,
     Contradiction,
     ResultIndex,
     contradictions_in,
@@ -34,12 +33,8 @@ from stereo_framework.sweep.merged_scripts import (
 from stereo_framework.sweep.merged_sources import SourceCopies, with_other_sources
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.result_set import ResultSet
-from stereo_framework.sweep.store import Store, StoredEntry
+from stereo_framework.sweep.store import EXTERNAL_MAP, METRICS_FILE, Store, StoredEntry
 from stereo_framework.sweep.value_text import counted
-
-_METRICS_FILE = "metrics.json"
-"""Name of the file that describes the metrics of plug-ins, such as their units."""
-
 
 # --- merging in memory ----------------------------------------------------------------
 
@@ -289,7 +284,7 @@ class _FolderContents:
 def _read_contents(store: Store, reader: ScriptReader) -> _FolderContents:
     """Read the plan, the scripts and the metrics of an open store."""
     scripts = reader.read(store.folder)
-    metrics, problems = _read_metrics(store.folder / _METRICS_FILE)
+    metrics, problems = _read_metrics(store.folder / METRICS_FILE)
     plan = _folder_plan(store.planned_keys(), store.entries(), scripts)
     return _FolderContents(
         folder=store.folder,
@@ -389,7 +384,7 @@ class _Merge:
             names |= dict.fromkeys(folder_contents.metrics)
         description = describe_metrics(names)
         if description:
-            write_bytes(self._store.folder / _METRICS_FILE, description.encode())
+            write_bytes(self._store.folder / METRICS_FILE, description.encode())
 
     def _add_results(self, folder: Path) -> dict[str, str]:
         """Add the results of a folder, and return their new keys by their old keys."""

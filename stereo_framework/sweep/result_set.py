@@ -17,6 +17,7 @@ from stereo_framework.sweep.conditions import AnyCondition, Condition
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.null_value import NULL
 from stereo_framework.sweep.result import PROVENANCE, Result
+from stereo_framework.sweep.sorting import sort_rows
 from stereo_framework.sweep.value_text import counted, key_value_text
 
 if TYPE_CHECKING:
@@ -178,24 +179,13 @@ class ResultSet(Sequence[Result]):
         """
         selected = self._results
         for condition in conditions:
-            self.check_condition(condition)
+            self.check_name(condition.name)
+            if isinstance(condition, Condition) and self:
+                values = self.column(condition.name)
+                if not any(map(condition.includes, values)):
+                    condition.refuse_unused(values)
             selected = tuple(result for result in selected if condition.holds(result))
         return ResultSet(selected)
-
-    def check_condition(self, condition: AnyCondition) -> None:
-        """Refuse a condition that is probably a mistake.
-
-        Raises
-        ------
-        ParameterError
-            No result has a value under the name of the condition, or no result has a
-            value that the condition names.
-        """
-        self.check_name(condition.name)
-        if isinstance(condition, Condition) and self:
-            values = [result.value(condition.name) for result in self]
-            if not any(map(condition.includes, values)):
-                condition.refuse_unused(values)
 
     def by(self, *names: str) -> dict[tuple[Any, ...], ResultSet]:
         """Group the results by their values under some names.
@@ -219,9 +209,16 @@ class ResultSet(Sequence[Result]):
             groups.setdefault(key, []).append(result)
         return {key: ResultSet(results) for key, results in groups.items()}
 
-    def sorted_by(self, keys: Sequence[str]) -> ResultSet | None:
-        """Return None, because only the results in an open store are sorted there."""
-        return None
+    def sorted_by(self, keys: Sequence[str]) -> ResultSet:
+        """Sort the results by their values under some names.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            Names that `Result.value` accepts, the most important name first. ``-NAME``
+            sorts in descending order. Results without a value come last.
+        """
+        return ResultSet(sort_rows(self, keys, Result.value))
 
     def varying(self) -> list[str]:
         """Return the names that distinguish results of one protocol.

@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError
 from stereo_framework.sweep.database import Database
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result import MESSAGES, SCENES_OF_METHOD, TRACE, Result
 from stereo_framework.sweep.store_errors import Event, event_of, reading_error
 
@@ -290,9 +291,9 @@ class RowConverter:
                 parameters=self.parameters(stored.parameter_names, stored.parameters),
                 axes=self._axes(stored.axis_names, stored.axes),
                 protocol=checked_text(stored.protocol),
-                statistics=self.numbers(stored.statistic_names, stored.statistics),
+                statistics=self._numbers(stored.statistic_names, stored.statistics),
                 energy=checked_number(stored.energy),
-                seconds=self.numbers(stored.stage_names, stored.seconds),
+                seconds=self._numbers(stored.stage_names, stored.seconds),
                 warnings=remaining_fields["warnings"],
                 error=None if stored.error is None else checked_text(stored.error),
                 script=_StoredMapping(self._name, "script", stored.script),
@@ -304,14 +305,9 @@ class RowConverter:
                 processor_seconds=checked_number(stored.processor_seconds),
             )
 
-    def numbers(self, names_number: Any, text: Any) -> dict[str, float]:
-        """Return numbers by their names. The number null stands for NaN."""
-        numbers = numbers_in_text(text)
-        mapping = dict(zip(self._texts.names(names_number), numbers, strict=True))
-        if None in numbers:
-            nan_names = [name for name, number in mapping.items() if number is None]
-            mapping |= dict.fromkeys(nan_names, math.nan)
-        return mapping  # type: ignore[return-value]
+    def _numbers(self, names_number: Any, text: Any) -> dict[str, float]:
+        """Return numbers by their names."""
+        return dict(zip(self._texts.names(names_number), numbers_with_nan(text), strict=True))
 
     def _axes(self, names_number: Any, text: Any) -> dict[str, Any]:
         """Return the values of axes by the names of the axes."""
@@ -401,9 +397,11 @@ def _json_text_of_parts(value: Any) -> str:
     return json_text(_json_value(value))
 
 
-def numbers_in_text(text: Any) -> list[float | None]:
-    """Return the numbers in a text that `_numbers_text` has returned."""
-    numbers: list[float | None] = _NUMBERS.validate_json(text)
+def numbers_with_nan(text: Any) -> list[float]:
+    """Return the numbers in a text of `_numbers_text`, in which null stands for NaN."""
+    numbers: list[Any] = _NUMBERS.validate_json(text)
+    if None in numbers:
+        return [math.nan if number is None else number for number in numbers]
     return numbers
 
 
@@ -458,8 +456,7 @@ def checked_text(value: Any) -> str:
 
 def checked_number(value: Any) -> float | None:
     """Return a value, or raise a ValueError if it is neither a number nor None."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is not None and not is_number:
+    if value is not None and not is_number(value):
         raise ValueError(f"{str(value)[:40]!r} is not a number")
     return value
 

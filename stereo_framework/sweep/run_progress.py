@@ -55,7 +55,7 @@ class RunProgress:
         if self.missing == 0:
             return ""
         if not self.is_running:
-            return missing_results_text(self.missing, is_stopped=self.is_running is False)
+            return self._text_without_run()
         percentage = 100 * self.done // self.planned
         text = (
             f"{self.done} of {counted(self.planned, 'result')} are done ({percentage} %), and the "
@@ -65,21 +65,12 @@ class RunProgress:
             text += f"; the rest takes about {duration_text(self.seconds_left)}"
         return text
 
-
-def missing_results_text(count: int, *, is_stopped: bool = False) -> str:
-    """Return a message about missing results.
-
-    Parameters
-    ----------
-    count : int
-        Number of the missing results.
-    is_stopped : bool
-        Whether it is known that no command computes the results at the moment.
-    """
-    beginning = "1 result is" if count == 1 else f"{count} results are"
-    remedy = "run the same command again to compute the rest"
-    if is_stopped:
-        event = "because the run was stopped early"
-        return f"{beginning} still missing, {event}; {remedy}"
-    event = "if no command is computing results now, the run was stopped early"
-    return f"{beginning} still missing; {event}; {remedy}"
+    def _text_without_run(self) -> str:
+        """Return a message about missing results if perhaps no command runs."""
+        beginning = "1 result is" if self.missing == 1 else f"{self.missing} results are"
+        remedy = "run the same command again to compute the rest"
+        if self.is_running is False:
+            event = "because the run was stopped early"
+            return f"{beginning} still missing, {event}; {remedy}"
+        event = "if no command is computing results now, the run was stopped early"
+        return f"{beginning} still missing; {event}; {remedy}"

@@ -60,7 +60,10 @@ from stereo_framework.sweep.stored_results import COLUMNS, Query, ResultTable, S
 FILE = "results.sqlite"
 """Name of the SQLite file in an output folder."""
 
-_METRICS_FILE = "metrics.json"
+EXTERNAL_MAP = -1
+"""Place of a result whose disparity map another program has computed."""
+
+METRICS_FILE = "metrics.json"
 """Name of the file that describes the metrics of plug-ins, such as their units."""
 
 _RESULT_COLUMNS = StoredRow._fields
@@ -145,7 +148,7 @@ class Store:
         self._texts = Texts(self._db, self._name)
         self._converter = RowConverter(self._texts, self.folder, self._name)
         self._table = ResultTable(self._db, self._texts, self._converter, self._name)
-        if problem := remember_metrics(self.folder / _METRICS_FILE):
+        if problem := remember_metrics(self.folder / METRICS_FILE):
             warn([problem])
 
     def __enter__(self) -> Self:
@@ -233,7 +236,7 @@ class Store:
         }
         add_record(self.folder, record, written.files)
         if description := describe_metrics(dict.fromkeys(metrics)):
-            write_bytes(self.folder / _METRICS_FILE, description.encode())
+            write_bytes(self.folder / METRICS_FILE, description.encode())
 
     def check_in_place(self) -> None:
         """Raise an error if the store or its lock file was removed or replaced.
@@ -289,7 +292,7 @@ class Store:
         DataError
             The store was removed, moved or replaced after this program opened it.
         """
-        place = -1 if is_external else None
+        place = EXTERNAL_MAP if is_external else None
         try:
             with self._db.transaction("a result"):
                 self._db.execute(_ADD, (key, place, *self._converter.to_row(result)))

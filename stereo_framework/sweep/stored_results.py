@@ -1,4 +1,4 @@
-"""Results in an open store, which are read only as far as they are needed."""
+"""Results in an open store, which are read when they are used."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, overload
 
 from pydantic_core import from_json
 
-from stereo_framework.sweep.conditions import AnyCondition, Condition
+from stereo_framework.sweep.conditions import AnyCondition, Condition, NumberCondition
 from stereo_framework.sweep.database import Database
-from stereo_framework.sweep.missing import MISSING
-from stereo_framework.sweep.result import PROVENANCE, Result, provenance_of_environment
+from stereo_framework.sweep.result import Result, provenance_of_environment
 from stereo_framework.sweep.result_set import ResultSet, single_protocol
 from stereo_framework.sweep.rows import RowConverter, StoredRow, Texts, damaged_file_errors
-from stereo_framework.sweep.value_columns import LIST_NUMBERS, ValueReader
+from stereo_framework.sweep.value_columns import NAME_LIST_COLUMNS, ValueReader
+from stereo_framework.sweep.value_sources import ValueSources, axis_sources, value_sources
 from stereo_framework.sweep.value_sql import ValueSql, decode_value, python_text, value_sql
 from stereo_framework.sweep.value_text import method_text
 
@@ -134,7 +134,7 @@ class ResultTable:
 
         @functools.lru_cache(_MAX_CACHED_VALUES)
         def has_value_of_condition(kind: Any, value: Any) -> bool:
-            """Return whether the value in two columns is a value of the condition."""
+            """Return whether a value, given by two columns, is one of the condition."""
             return condition.includes(decode_value(kind, value))
 
         self._database.define_function(name, has_value_of_condition, 2)
@@ -188,9 +188,9 @@ class StoredResults(ResultSet):
     def _read_results(self) -> Iterator[Result]:
         """Yield all results."""
         if self._has_row_order():
-            yield from self._table.results(self._query_in_row_order(COLUMNS), self._query.values)
-        else:
-            yield from self._table.results_of_rows(self._ordered_row_numbers())
+            return self._table.results(self._ordered_query.sql(COLUMNS), self._query.values)
+        # SQLite sorts short row numbers faster than whole rows.
+        return self._table.results_of_rows(self._ordered_row_numbers())
 
     def _ordered_row_numbers(self) -> array.array[int]:
         """Return the row numbers of all results in order."""
@@ -204,19 +204,21 @@ class StoredResults(ResultSet):
 
         SQLite reads the rows in this order without sorting them.
         """
+        if self._query.order == "rowid":
+            return True
         if self._is_in_row_order is None:
             numbers = self._ordered_row_numbers()
             self._is_in_row_order = all(map(operator.lt, numbers, numbers[1:]))
         return self._is_in_row_order
 
-    def _query_in_row_order(self, columns: str) -> str:
-        return f"{self._query.unordered_sql(columns)} ORDER BY rowid"
+    @property
+    def _ordered_query(self) -> Query:
+        """The query, which sorts nothing if the results have the order of the rows."""
+        return replace(self._query, order="rowid") if self._has_row_order() else self._query
 
-    def _rows(self, columns: str) -> Iterator[tuple[Any, ...]]:
+    def _ordered_rows(self, columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield columns of all results in order."""
-        if self._has_row_order():
-            return self._table.rows(self._query_in_row_order(columns), self._query.values)
-        return self._table.rows(self._query.sql(columns), self._query.values)
+        return self._table.rows(self._ordered_query.sql(columns), self._query.values)
 
     def _unordered_rows(self, columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield columns of all results in any order, which is faster."""
@@ -238,11 +240,11 @@ class StoredResults(ResultSet):
         if self._loaded is not None:
             return super().__getitem__(index)
         if isinstance(index, slice):
-            return ResultSet(self._table.results_of_rows(self._row_numbers_of(index)))
+            return ResultSet(self._table.results_of_rows(self._row_numbers_of_slice(index)))
         [result] = self._table.results_of_rows([self._ordered_row_numbers()[index]])
         return result
 
-    def _row_numbers_of(self, part: slice) -> Sequence[int]:
+    def _row_numbers_of_slice(self, part: slice) -> Sequence[int]:
         """Return the row numbers of the results in a slice."""
         is_beginning = not part.start and part.step is None
         if self._row_numbers is None and is_beginning and part.stop is not None and part.stop > 0:
@@ -261,30 +263,25 @@ class StoredResults(ResultSet):
     def read_columns(self, names: Iterable[str]) -> None:
         """Read the values of several columns in one pass, and keep them."""
         new_names = [name for name in dict.fromkeys(names) if name not in self._columns]
-        provenance_names = [name for name in new_names if name in PROVENANCE]
-        if provenance_names:
-            values_of_results = [
-                [result.value(name) for name in provenance_names] for result in self
-            ]
-            for i, name in enumerate(provenance_names):
-                self._columns[name] = [values[i] for values in values_of_results]
-        names_in_table = [name for name in new_names if name not in PROVENANCE]
-        if names_in_table:
-            distinct_lists = self._unordered_rows(f"DISTINCT {LIST_NUMBERS}")
-            reader = ValueReader(names_in_table, distinct_lists, self._table.texts)
-            with self._table.damage_errors():
-                values = reader.values(self._rows(reader.columns))
-            self._columns |= zip(names_in_table, values, strict=True)
+        if new_names:
+            values = self._read_values([value_sources(name) for name in new_names])
+            self._columns |= zip(new_names, values, strict=True)
 
     def axis_column(self, name: str) -> list[Any]:
         """Return the values of all results on an axis, as in `ResultSet`."""
-        if name not in self.axis_names():
-            return [MISSING] * len(self)
-        return [result.axis_value(name) for result in self]
+        [values] = self._read_values([axis_sources(name)])
+        return values
+
+    def _read_values(self, sources: Sequence[ValueSources]) -> list[list[Any]]:
+        """Return a list of values for each of several names."""
+        distinct_lists = self._unordered_rows(f"DISTINCT {NAME_LIST_COLUMNS}")
+        reader = ValueReader(sources, distinct_lists, self._table.texts)
+        with self._table.damage_errors():
+            return reader.values(self._ordered_rows(reader.columns))
 
     def _value_sql(self, name: str) -> ValueSql:
         """Return the SQL expressions for the values under a name."""
-        return value_sql(name, self._table.texts)
+        return value_sql(value_sources(name), self._table.texts)
 
     def axis_names(self) -> list[str]:
         """Return the names of all axes, in the order of the first occurrence."""
@@ -313,7 +310,7 @@ class StoredResults(ResultSet):
         if len(numbers) < 2:
             return numbers
         # The rows are read in order only if the column has several numbers.
-        return list(dict.fromkeys(number for [number] in self._rows(column)))
+        return list(dict.fromkeys(number for [number] in self._ordered_rows(column)))
 
     def has_value(self, name: str) -> bool:
         """Return whether a result has a value under a name."""
@@ -324,7 +321,7 @@ class StoredResults(ResultSet):
         """Return whether a result meets an SQL condition."""
         query = self._with_condition(condition)._query
         rows = self._table.rows(f"{query.unordered_sql('1')} LIMIT 1", query.values)
-        return any(True for _ in rows)
+        return next(rows, None) is not None
 
     # --- selection and order ----------------------------------------------------------
 
@@ -332,27 +329,18 @@ class StoredResults(ResultSet):
         """Select the results that meet all conditions, as `ResultSet.meeting` does."""
         selected = self
         for condition in conditions:
-            self.check_condition(condition)
-            selected = selected._with_condition(*self._sql_condition(condition))
+            self.check_name(condition.name)
+            sql = self._value_sql(condition.name)
+            if isinstance(condition, NumberCondition):
+                sql_condition = f"({sql.is_number} AND {sql.value} {condition.sign} ?)"
+                selected = selected._with_condition(sql_condition, (condition.limit,))
+                continue
+            includes_value = f"{self._table.define_condition(condition)}({sql.columns})"
+            if self._exists() and not self._exists(includes_value):
+                condition.refuse_unused(self.column(condition.name))
+            sql_condition = f"NOT {includes_value}" if condition.is_negated else includes_value
+            selected = selected._with_condition(sql_condition)
         return selected
-
-    def check_condition(self, condition: AnyCondition) -> None:
-        """Refuse a condition that is probably a mistake, as in `ResultSet`."""
-        self.check_name(condition.name)
-        if not isinstance(condition, Condition):
-            return
-        sql_condition = self._sql_condition(replace(condition, is_negated=False))
-        if self._exists() and not self._with_condition(*sql_condition)._exists():
-            condition.refuse_unused(self.column(condition.name))
-
-    def _sql_condition(self, condition: AnyCondition) -> tuple[str, tuple[Any, ...]]:
-        """Return an SQL condition and its values."""
-        sql = self._value_sql(condition.name)
-        if isinstance(condition, Condition):
-            call = f"{self._table.define_condition(condition)}({sql.columns})"
-            return (f"NOT {call}" if condition.is_negated else call), ()
-        comparison = f"{sql.value} {condition.sign} ?"
-        return f"({sql.is_number} AND {comparison})", (condition.limit,)
 
     def _with_condition(self, condition: str, values: tuple[Any, ...] = ()) -> StoredResults:
         """Return the results that also meet an SQL condition."""
@@ -366,29 +354,23 @@ class StoredResults(ResultSet):
     def with_settings_of(self, results: Iterable[Result]) -> ResultSet:
         """Select the results whose settings some results have, as in `ResultSet`."""
         settings = {result.setting_name for result in results}
-        columns = "rowid, method, axis_names, axes"
-        texts = self._table.texts
+
+        @functools.cache
+        def is_chosen(method: str, names_number: int, axes: str) -> bool:
+            """Return whether a setting is one of the settings of the results."""
+            names = self._table.texts.names(names_number)
+            values = dict(zip(names, from_json(axes), strict=True))
+            return method_text(method, values) in settings
+
         row_numbers: list[int] = []
-        name_of_columns: dict[tuple[Any, ...], str] = {}
         with self._table.damage_errors():
-            for row_number, method, names_number, axes in self._rows(columns):
-                columns_of_setting = (method, names_number, axes)
-                name = name_of_columns.get(columns_of_setting)
-                if name is None:
-                    values = dict(zip(texts.names(names_number), from_json(axes), strict=True))
-                    name = name_of_columns[columns_of_setting] = method_text(method, values)
-                if name in settings:
+            for row_number, *columns in self._ordered_rows("rowid, method, axis_names, axes"):
+                if is_chosen(*columns):
                     row_numbers.append(row_number)
         return ResultSet(self._table.results_of_rows(row_numbers))
 
     def sorted_by(self, keys: Sequence[str]) -> ResultSet:
-        """Sort the results in SQLite.
-
-        Parameters
-        ----------
-        keys : sequence of str
-            The keys, the most important key first. ``-KEY`` sorts in descending order.
-        """
+        """Sort the results in SQLite, as `ResultSet.sorted_by` does."""
         terms: list[str] = []
         for key in keys:
             sql = self._value_sql(key.removeprefix("-"))
@@ -398,17 +380,19 @@ class StoredResults(ResultSet):
 
     def by(self, *names: str) -> dict[tuple[Any, ...], ResultSet]:
         """Group the results by their values under some names, as in `ResultSet`."""
+        # Tables show each protocol separately. The groups of all other names are small,
+        # so that their results may be read at once.
         if names != ("protocol_text",):
             return super().by(*names)
         numbers = self._distinct_numbers("protocol_text")
+        if len(numbers) == 1:
+            # This result set already has the columns that were read.
+            return {(self._table.texts.text(numbers[0]),): self}
         groups: dict[tuple[Any, ...], ResultSet] = {}
         for number in numbers:
             text = self._table.texts.text(number)
-            groups[text,] = self if len(numbers) == 1 else self._with_protocol(number)
+            groups[text,] = self._with_condition("protocol_text = ?", (number,))
         return groups
-
-    def _with_protocol(self, number: int) -> ResultSet:
-        return self._with_condition("protocol_text = ?", (number,))
 
     # --- properties of all results ----------------------------------------------------
 
@@ -420,7 +404,7 @@ class StoredResults(ResultSet):
 
     def failed_indices(self) -> list[int]:
         """Return the indices of the results with an error, as in `ResultSet`."""
-        return [i for i, [error] in enumerate(self._rows("error")) if error]
+        return [i for i, [error] in enumerate(self._ordered_rows("error")) if error]
 
     def varying(self) -> list[str]:
         """Return the names that distinguish results, as in `ResultSet`."""
@@ -446,7 +430,9 @@ class StoredResults(ResultSet):
             repeated = None
             scenes_and_settings: set[tuple[Any, Any]] = set()
             row_number_of_setting: dict[Any, int] = {}
-            for row_number, scene, method, setting in self._rows("rowid, scene, method, setting"):
+            for row_number, scene, method, setting in self._ordered_rows(
+                "rowid, scene, method, setting"
+            ):
                 if repeated is None and (scene, setting) in scenes_and_settings:
                     repeated = scene, method
                 scenes_and_settings.add((scene, setting))

@@ -8,34 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stereo_framework.script.setting import NO_EFFECT
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.rows import Texts
-
-_COLUMNS = {
-    "scene": ("scene", "text"),
-    "method": ("method", "text"),
-    "protocol": ("protocol", "text"),
-    "protocol_text": ("(SELECT text FROM texts WHERE id = protocol_text)", "text"),
-    "energy": ("energy", "real"),
-    "seconds": ("matching_seconds", "real"),
-    "processor_seconds": ("processor_seconds", "real"),
-    "threads": ("threads", "integer"),
-    "time": ("nullif(time, '')", "text"),
-    "host": ("provenance(environment, 'host')", "text"),
-    "processor": ("provenance(environment, 'processor')", "text"),
-    "cores": ("provenance(environment, 'cores')", "integer"),
-    "versions": ("provenance(environment, 'versions')", "text"),
-}
-"""SQL expression and JSON type of the value, for each name with its own expression.
-
-A missing value is null.
-
-The function `provenance` is defined by `stored_results.ResultTable`.
-"""
+from stereo_framework.sweep.value_sources import ValueColumn, ValueList, ValueSources
 
 NOT_A_NUMBER = "nan"
 """Type of the statistic NaN in addition to the types of SQLite's `json_type`."""
@@ -69,7 +49,7 @@ class ValueSql:
         return f"{self.kind}, {self.value}"
 
     def order(self, *, descending: bool = False) -> str:
-        """Return the terms of ``ORDER BY`` that sort as `tables.sorting.sort_rows`.
+        """Return the terms of ``ORDER BY`` that sort as `sorting.sort_rows`.
 
         Numbers are ordered by size and come before texts. In descending order, numbers
         come after texts. Rows with null follow, and rows without a value come last.
@@ -84,16 +64,20 @@ class ValueSql:
             f"CASE WHEN {self.kind} IN ('array', 'object') THEN python_text({self.value})"
             f" ELSE {self.value} END"
         )
-        return f"{group}, {is_text} {direction}, {sort_value} {direction}"
+        terms = [group]
+        for term in (is_text, sort_value):
+            # Rows with null, and rows without a value, keep their order.
+            terms.append(f"CASE WHEN ({group}) = 1 THEN {term} END {direction}")
+        return ", ".join(terms)
 
 
-def value_sql(name: str, texts: Texts) -> ValueSql:
+def value_sql(sources: ValueSources, texts: Texts) -> ValueSql:
     """Return the SQL expressions for the values of results under a name.
 
     Parameters
     ----------
-    name : str
-        Name that `Result.value` accepts.
+    sources : ValueSources
+        Places where the value may be stored.
     texts : Texts
         Texts of the store, which contain the lists of names.
 
@@ -102,75 +86,53 @@ def value_sql(name: str, texts: Texts) -> ValueSql:
     ValueSql
         The expressions.
     """
-    # The sources have the order in which `Result.value` searches them.
-    cases = _Cases()
-    positions = texts.positions(name)
-    cases.add_list_cases("statistic_names", "statistics", positions, null_kind=NOT_A_NUMBER)
-    if name in _COLUMNS:
-        value, value_kind = _COLUMNS[name]
-        kind = f"CASE WHEN {value} IS NULL THEN NULL ELSE '{value_kind}' END"
-        return cases.expressions(kind, value)
-    if name.startswith("seconds."):
-        stage_positions = texts.positions(name.removeprefix("seconds."))
-        cases.add_list_cases("stage_names", "seconds", stage_positions, null_kind=NOT_A_NUMBER)
-        return cases.expressions()
-    cases.add_list_cases("axis_names", "axes", positions, empty_is_missing=True)
-    cases.add_list_cases("parameter_names", "parameters", positions)
-    cases.add_list_cases("parameter_names", "parameters", texts.positions(f"{name}.use"))
-    return cases.expressions()
+    kinds: list[str] = []
+    values: list[str] = []
+    for value_list, name in sources.lists:
+        for position, numbers in _lists_by_position(texts.positions(name)).items():
+            condition = f"{value_list.names_column} IN ({', '.join(map(str, numbers))})"
+            case = _list_value_sql(value_list, position)
+            kinds.append(f"WHEN {condition} THEN {case.kind}")
+            values.append(f"WHEN {condition} THEN {case.value}")
+
+    other = _column_sql(sources.column)
+    if not kinds:
+        return other
+    return ValueSql(
+        f"CASE {' '.join(kinds)} ELSE {other.kind} END",
+        f"CASE {' '.join(values)} ELSE {other.value} END",
+    )
 
 
-class _Cases:
-    """The cases of two SQL expressions, for the type and for the value."""
+def _lists_by_position(positions: Mapping[int, int]) -> dict[int, list[int]]:
+    """Return the numbers of the lists that have a name at the same position."""
+    numbers_of_position: dict[int, list[int]] = {}
+    for number, position in positions.items():
+        numbers_of_position.setdefault(position, []).append(number)
+    return numbers_of_position
 
-    def __init__(self) -> None:
-        self._kinds: list[str] = []
-        self._values: list[str] = []
 
-    def add_list_cases(
-        self,
-        names_column: str,
-        column: str,
-        positions: dict[int, int],
-        *,
-        null_kind: str = "null",
-        empty_is_missing: bool = False,
-    ) -> None:
-        """Add a case for each position of a name in the lists of a column.
+def _list_value_sql(value_list: ValueList, position: int) -> ValueSql:
+    """Return the SQL expressions for a value at a position in a list."""
+    arguments = f"{value_list.column}, '$[{position}]'"
+    value = f"json_extract({arguments})"
+    kind = f"json_type({arguments})"
+    if value_list in (ValueList.STATISTICS, ValueList.SECONDS):
+        # In lists of numbers, null stands for NaN.
+        kind = f"replace({kind}, 'null', '{NOT_A_NUMBER}')"
+    if value_list is ValueList.AXES:
+        # An empty text means that the axis has no effect on the setting.
+        kind = f"CASE WHEN {value} = '{NO_EFFECT}' THEN NULL ELSE {kind} END"
+    return ValueSql(kind, value)
 
-        Parameters
-        ----------
-        names_column, column : str
-            Columns with the number of the list of names, and with the list of values.
-        positions : dict of int to int
-            Position of the name in each list of names.
-        null_kind : str
-            Type of the value null.
-        empty_is_missing : bool
-            Whether an empty text means that the result has no value.
-        """
-        lists_of_position: dict[int, list[int]] = {}
-        for number, position in positions.items():
-            lists_of_position.setdefault(position, []).append(number)
-        for position, numbers in lists_of_position.items():
-            condition = f"{names_column} IN ({', '.join(map(str, numbers))})"
-            value = f"json_extract({column}, '$[{position}]')"
-            kind = f"json_type({column}, '$[{position}]')"
-            if null_kind != "null":
-                kind = f"replace({kind}, 'null', '{null_kind}')"
-            if empty_is_missing:
-                kind = f"CASE WHEN {value} = '' THEN NULL ELSE {kind} END"
-            self._kinds.append(f"WHEN {condition} THEN {kind}")
-            self._values.append(f"WHEN {condition} THEN {value}")
 
-    def expressions(self, other_kind: str = "NULL", other_value: str = "NULL") -> ValueSql:
-        """Return the expressions. The arguments apply to results without a case."""
-        if not self._kinds:
-            return ValueSql(other_kind, other_value)
-        return ValueSql(
-            f"CASE {' '.join(self._kinds)} ELSE {other_kind} END",
-            f"CASE {' '.join(self._values)} ELSE {other_value} END",
-        )
+def _column_sql(column: ValueColumn | None) -> ValueSql:
+    """Return the SQL expressions for a value that is in no list."""
+    if column is None:
+        return ValueSql("NULL", "NULL")
+    return ValueSql(
+        f"CASE WHEN {column.sql} IS NULL THEN NULL ELSE '{column.kind}' END", column.sql
+    )
 
 
 def decode_value(kind: Any, value: Any) -> Any:
@@ -199,5 +161,5 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 
 
 def python_text(json_value: str) -> str:
-    """Return the text by which `tables.sorting.sort_rows` sorts a list or a mapping."""
+    """Return the text by which `sorting.sort_rows` sorts a list or a mapping."""
     return str(json.loads(json_value))

@@ -18,9 +18,9 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_bytes
 from stereo_framework.io.numbers import parse_number
 from stereo_framework.sweep.null_value import NULL
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.result_set import ResultSet
-from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.tables import Table
 
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.script.report import STATISTIC
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result_set import ResultSet, hashable
 from stereo_framework.sweep.value_text import key_value_text
-from stereo_framework.tables.numbers import is_number
 from stereo_framework.tables.words import short_names
 
 KeyValues = tuple[Any, ...]

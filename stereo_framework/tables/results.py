@@ -18,11 +18,9 @@ from stereo_framework.sweep.conditions import (
     Condition,
     NumberCondition,
 )
-from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.numbers import is_number
 from stereo_framework.sweep.result_set import ResultSet
 from stereo_framework.sweep.store import Store
-from stereo_framework.tables.numbers import is_number
-from stereo_framework.tables.sorting import sort_rows
 
 if TYPE_CHECKING:
     import pandas
@@ -134,15 +132,7 @@ def ordered(results: ResultSet, keys: Sequence[str]) -> ResultSet:
     """
     for key in keys:
         results.check_name(key.removeprefix("-"))
-    return sorted_results(results, keys)
-
-
-def sorted_results(results: ResultSet, keys: Sequence[str]) -> ResultSet:
-    """Sort results as `ordered` does, but accept keys that no result has."""
-    sorted_in_store = results.sorted_by(keys)
-    if sorted_in_store is not None:
-        return sorted_in_store
-    return ResultSet(sort_rows(results, keys, Result.value))
+    return results.sorted_by(keys)
 
 
 def of_each_protocol(

@@ -13,12 +13,12 @@ from stereo_framework.core.package_files import PACKAGE
 from stereo_framework.evaluation.metrics import METRICS, metric_of, spelled_out
 from stereo_framework.sweep.missing import MISSING
 from stereo_framework.sweep.null_value import NULL
+from stereo_framework.sweep.numbers import distance_of_equal_texts, is_number
 from stereo_framework.sweep.result_set import ResultSet
+from stereo_framework.sweep.sorting import sort_rows
 from stereo_framework.sweep.value_text import cell_text, setting_text
 from stereo_framework.tables.directions import better_direction
 from stereo_framework.tables.grouping import group_items
-from stereo_framework.tables.numbers import distance_of_equal_texts, is_number
-from stereo_framework.tables.sorting import sort_rows
 
 BAD_PIXELS = tuple(
     f"bad_pixels_{region}"
@@ -137,6 +137,7 @@ class Table:
 
 
 NO_RESULTS = ResultSet()
+"""Averages of a listing without averages."""
 
 
 def listing(
@@ -265,18 +266,17 @@ def density(statistics: Mapping[str, float]) -> float | None:
 
 
 DENSITY_STATISTICS = ("density_all", "fraction_matched")
-"""Statistics from which `densities` takes the percentage of pixels with an estimate."""
+"""Statistics that `density` reads."""
 
 
 def densities(results: ResultSet) -> list[float]:
     """Return the percentage of pixels with an estimate of each result that has one."""
     percentages: list[float] = []
-    fractions = results.column("fraction_matched")
-    for value, fraction in zip(results.column("density_all"), fractions, strict=True):
-        if value is not MISSING:
-            percentages.append(value)
-        elif fraction is not MISSING:
-            percentages.append(100 * fraction)
+    for values in zip(*map(results.column, DENSITY_STATISTICS), strict=True):
+        named_values = zip(DENSITY_STATISTICS, values, strict=True)
+        percentage = density({name: value for name, value in named_values if value is not MISSING})
+        if percentage is not None:
+            percentages.append(percentage)
     return percentages
 
 

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from pipeline_parts import not_local, textured
+from processor_work import WORK, work
 
 import stereo_framework
 from stereo_framework import Pipeline, step
@@ -16,18 +17,8 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.scheme import coarse
 
-WORK = 0.2
-"""Processor time that `work` uses, in seconds."""
-
 TOLERANCE = 0.1
 """Processor time that the other stages of a pipeline may use, in seconds."""
-
-
-def work(seconds=WORK):
-    """Use some seconds of processor time in this thread."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
 
 
 def run_together(pipelines):

@@ -5,23 +5,14 @@ import threading
 import time
 
 from numba.core.compiler_lock import global_compiler_lock
+from processor_work import WORK, work
 
 import stereo_framework
 from stereo_framework.kernels.compiling import add_processor_time, processor_time
 from stereo_framework.kernels.threads import over_rows
 
-WORK = 0.2
-"""Processor time that `work` uses, in seconds."""
-
 TOLERANCE = 0.1
 """Processor time that a test may use for other things, in seconds."""
-
-
-def work(seconds=WORK):
-    """Use some seconds of processor time in this thread."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
 
 
 def measured(function):

@@ -11,7 +11,7 @@ from made_results import result, sweep
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.sweep import MISSING, ResultSet, Store
 from stereo_framework.sweep.identity import result_key
-from stereo_framework.tables.results import ordered, sorted_results, where
+from stereo_framework.tables.results import ordered, where
 from stereo_framework.tables.summaries import group
 
 NAMES = ("bad", 'odd "name"', "a.size", "b.use", "b", "seconds.box", "ü", "energy", "seconds")
@@ -167,8 +167,21 @@ def test_stored_results_are_sorted_as_in_memory(tmp_path_factory, results_and_pl
     new_results, places = results_and_places
     memory = ResultSet(new_results[place] for place in places)
     with opened(tmp_path_factory.mktemp("store"), new_results, places) as store:
-        assert ids(sorted_results(store.query(), keys)) == ids(sorted_results(memory, keys))
-        assert ids(sorted_results(store.query(), keys)[:2]) == ids(sorted_results(memory, keys)[:2])
+        assert ids(store.query().sorted_by(keys)) == ids(memory.sorted_by(keys))
+        assert ids(store.query().sorted_by(keys)[:2]) == ids(memory.sorted_by(keys)[:2])
+
+
+@pytest.mark.parametrize("key", ["bad", "-bad", "b", "-b", "-energy"])
+def test_results_without_a_value_keep_their_order(key, tmp_path):
+    """A statistic that is NaN and a missing statistic are not ordered."""
+    statistics = [{}, {"bad": math.nan}, {}, {"bad": 1.0}, {"bad": math.nan}, {}]
+    axes = [{"b": ""}, {}, {"b": None}, {"b": ""}, {}, {"b": 2}]
+    new_results = [
+        result("d/s", axes[i], statistics[i], id=str(i), parameters={}, energy=None)
+        for i in range(len(axes))
+    ]
+    with opened(tmp_path, new_results, range(len(axes))) as store:
+        assert ids(store.query().sorted_by([key])) == ids(ResultSet(new_results).sorted_by([key]))
 
 
 def test_groups_of_stored_results_equal_those_in_memory(tmp_path):

@@ -8,15 +8,15 @@ from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.sweep import MISSING, ResultSet
+from stereo_framework.sweep.numbers import distance_of_equal_texts
+from stereo_framework.sweep.sorting import sort_rows
 from stereo_framework.sweep.value_text import cell_text
 from stereo_framework.tables import scores, terminal
 from stereo_framework.tables.averages import average_rows
 from stereo_framework.tables.formats import csv_text
 from stereo_framework.tables.means import Mean, means
-from stereo_framework.tables.numbers import distance_of_equal_texts
 from stereo_framework.tables.results import of_each_protocol, where
 from stereo_framework.tables.scores import ranked, score_table
-from stereo_framework.tables.sorting import sort_rows
 from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import best_places
 from stereo_framework.tables.terminal import laid_out, protocol_line

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from stereo_framework.sweep.missing import MISSING
-from stereo_framework.tables.numbers import is_number
+from stereo_framework.sweep.numbers import is_number
 
 _Row = TypeVar("_Row")
 
